@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * weft.c - the command's entry: the table of subcommands, and what they share.
+ */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/cli.h"
+
+static const struct command *const commands[] = {
+	&command_record, &command_list, &command_doctor,       &command_dump,
+	&command_report, &command_why,	&command_verify_order,
+};
+#define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+int cli_help(const struct command *command)
+{
+	printf("Usage: weft %s %s\n\n%s\n\n%s", command->name, command->usage, command->summary,
+	       command->help);
+	return CLI_OK;
+}
+
+int cli_usage_error(const struct command *command, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	log_error("%s: %s; see 'weft %s --help'", command->name, text, command->name);
+	return CLI_ERROR;
+}
+
+int cli_read_error(const char *what, int error, const struct trace_error *reason)
+{
+	if (reason->why[0] && reason->file[0])
+		log_error("%s: %s: %s at byte %llu", what, reason->file, reason->why,
+			  (unsigned long long)reason->offset);
+	else
+		log_error("%s: %s", what, reason->why[0] ? reason->why : strerror(-error));
+	return CLI_ERROR;
+}
+
+struct trace_reader *cli_open_trace(const char *dir)
+{
+	struct trace_error reason = {0};
+	struct trace_reader *reader;
+	char *newest = NULL;
+	int ret;
+
+	if (!dir) {
+		ret = trace_find_newest(".", &newest);
+		if (ret < 0) {
+			log_error("no trace in this folder; name one, or make one with 'weft "
+				  "record -- PROGRAM'");
+			return NULL;
+		}
+		dir = newest;
+	}
+	ret = trace_reader_open(dir, &reader, &reason);
+	if (ret < 0) {
+		cli_read_error(dir, ret, &reason);
+		reader = NULL;
+	}
+	free(newest);
+	return reader;
+}
+
+static void print_commands(FILE *file)
+{
+	fprintf(file, "Usage: weft COMMAND [OPTIONS]\n\n"
+		      "Records markers and kernel events in one exact order, and explains "
+		      "intervals.\n\n");
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		fprintf(file, "  %-14s%s\n", commands[i]->name, commands[i]->summary);
+	fprintf(file, "\n'weft COMMAND --help' tells the options. Overview: man 7 weft.\n");
+}
+
+int main(int argc, char **argv)
+{
+	log_setup("weft", LOG_WARNING);
+	if (argc < 2) {
+		print_commands(stderr);
+		return CLI_ERROR;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+	    (!strcmp(argv[1], "help") && argc == 2)) {
+		print_commands(stdout);
+		return CLI_OK;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("weft %s\n", PACKAGE_VERSION);
+		return CLI_OK;
+	}
+	for (size_t i = 0; i < NR_COMMANDS; i++) {
+		if (!strcmp(argv[1], "help") && !strcmp(argv[2], commands[i]->name))
+			return cli_help(commands[i]);
+		if (strcmp(argv[1], commands[i]->name))
+			continue;
+		for (int j = 2; j < argc && strcmp(argv[j], "--"); j++)
+			if (!strcmp(argv[j], "--help") || !strcmp(argv[j], "-h"))
+				return cli_help(commands[i]);
+		return commands[i]->run(argc - 1, argv + 1);
+	}
+	log_error("no command '%s'; 'weft --help' lists them", argv[1]);
+	return CLI_ERROR;
+}

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+# tap.sh - the harness for shell tests: source it, call ok/is/skip, end with done_testing.
+#
+#	ok "sentence" command args...       passes when the command succeeds; its output is shown when it fails
+#	is "sentence" "$got" "$want"        passes when the two are equal
+#	skip "sentence" "why"               printed and counted as skipped
+#	skip_all "why"                      nothing of this file can run here; exits
+#	done_testing                        the plan; exits 1 when something failed
+#
+# $top_builddir and $top_srcdir come from make check; $WEFT, $CONSUMERD, $LIBMARKER name what was built.
+
+tap_nr=0
+tap_failed=0
+top_builddir=${top_builddir:-.}
+top_srcdir=${top_srcdir:-.}
+WEFT=$(realpath "$top_builddir")/weft
+CONSUMERD=$(realpath "$top_builddir")/weft-consumerd
+LIBMARKER=$(realpath "$top_builddir")/.libs/libmarker.so
+export WEFT_CONSUMERD=$CONSUMERD WEFT_LIBMARKER=$LIBMARKER
+tap_dir=$(mktemp -d "${TMPDIR:-/tmp}/weft-test.XXXXXX")
+trap 'rm -rf "$tap_dir"' EXIT
+
+ok() {
+	tap_nr=$((tap_nr + 1))
+	tap_sentence=$1
+	shift
+	if "$@" >"$tap_dir/output" 2>&1; then
+		echo "ok $tap_nr - $tap_sentence"
+	else
+		echo "not ok $tap_nr - $tap_sentence"
+		sed 's/^/# /' "$tap_dir/output" | tail -n 20
+		tap_failed=$((tap_failed + 1))
+	fi
+}
+
+is() {
+	tap_nr=$((tap_nr + 1))
+	if [ "$2" = "$3" ]; then
+		echo "ok $tap_nr - $1"
+	else
+		echo "not ok $tap_nr - $1"
+		printf 'got:  %s\nwant: %s\n' "$2" "$3" | sed 's/^/# /' | head -n 40
+		tap_failed=$((tap_failed + 1))
+	fi
+}
+
+skip() {
+	tap_nr=$((tap_nr + 1))
+	echo "ok $tap_nr - $1 # SKIP $2"
+}
+
+skip_all() {
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+done_testing() {
+	echo "1..$tap_nr"
+	[ "$tap_failed" = 0 ]
+	exit
+}

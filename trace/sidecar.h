@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sidecar.h - what a trace holds beside its events: TRACE/weft/sidecar, JSON Lines, each line an
+ * object whose "type" says what it is; unknown types and keys are skipped.
+ *
+ * Writing: the sidecar_format_*() functions make a line (caller frees) for trace_writer_sidecar().
+ * Reading: sidecar_load() fills the arrays below.
+ */
+#ifndef TRACE_SIDECAR_H
+#define TRACE_SIDECAR_H
+
+#include <stdbool.h>
+
+#include "trace/clock.h"
+
+#define SIDECAR_VERSION 1
+
+struct sidecar_header {
+	int version;
+	char host[65], kernel[65], weft_version[32], boot_id[37];
+	char backend[32];    /* "ftrace", "fake", "none" */
+	char clock[32];	     /* "tsc-ordered", "tsc-fast", "monotonic" */
+	char clock_why[128]; /* why not the TSC, or "" */
+	char command[512];   /* what was traced, or "" */
+	int32_t command_pid; /* 0: none */
+	char missing[512];   /* what could not be recorded, and why: one sentence, or "" */
+	int nr_cpus;
+	uint64_t begin_ns;
+};
+
+/* A thread, as /proc or its own events told: at start, when it appears, when it is renamed. */
+struct sidecar_thread {
+	uint64_t ns;	    /* from when on */
+	int32_t tid, pid;   /* the host's */
+	int32_t vtid, vpid; /* as its markers say; equal without namespaces */
+	char comm[16];
+	char name[64];	      /* from MARKER_THREAD, or "" */
+	char state;	      /* at ns, as /proc/PID/stat: R S D T ...; 0: not known */
+	int policy, priority; /* as sched_getscheduler; -1: not known */
+	bool has_markers;
+};
+struct sidecar_process {
+	uint64_t ns;
+	int32_t pid, ppid;
+	char exe[256];
+	char command[256];
+};
+struct sidecar_map { /* one executable mapping of a process with markers */
+	uint64_t ns;
+	int32_t pid;
+	uint64_t begin, end, file_offset;
+	char path[256], build_id[41];
+};
+struct sidecar_irq {
+	int32_t irq;
+	char name[64];
+	char pci[16]; /* "0000:00:02.0", or "" */
+};
+struct sidecar_device {
+	uint32_t major, minor;
+	char name[32]; /* "vda" */
+};
+struct sidecar_loss {
+	char source[32]; /* "cpu1", "thread 812" */
+	uint64_t begin_ns, end_ns, discarded;
+};
+struct sidecar_anchor {
+	struct clock_anchor anchor;
+};
+
+struct sidecar {
+	struct sidecar_header header;
+	bool has_end; /* the recorder closed it: nothing is missing at the tail */
+	struct {
+		struct sidecar_thread *items;
+		size_t nr, capacity;
+	} threads;
+	struct {
+		struct sidecar_process *items;
+		size_t nr, capacity;
+	} processes;
+	struct {
+		struct sidecar_map *items;
+		size_t nr, capacity;
+	} maps;
+	struct {
+		struct sidecar_irq *items;
+		size_t nr, capacity;
+	} irqs;
+	struct {
+		struct sidecar_device *items;
+		size_t nr, capacity;
+	} devices;
+	struct {
+		struct sidecar_loss *items;
+		size_t nr, capacity;
+	} losses;
+	struct {
+		struct clock_anchor *items;
+		size_t nr, capacity;
+	} anchors;
+	struct {
+		struct clock_segment *items;
+		size_t nr, capacity;
+	} segments;
+	uint32_t clock_error_ns; /* from the end line; else the largest of the anchors */
+};
+
+char *sidecar_format_header(const struct sidecar_header *header);
+char *sidecar_format_thread(const struct sidecar_thread *thread);
+char *sidecar_format_process(const struct sidecar_process *process);
+char *sidecar_format_map(const struct sidecar_map *map);
+char *sidecar_format_irq(const struct sidecar_irq *irq);
+char *sidecar_format_device(const struct sidecar_device *device);
+char *sidecar_format_loss(const struct sidecar_loss *loss);
+char *sidecar_format_anchor(const struct clock_anchor *anchor);
+char *sidecar_format_segment(const struct clock_segment *segment);
+char *sidecar_format_end(uint64_t end_ns, uint64_t events, uint64_t discarded,
+			 uint32_t clock_error_ns);
+
+/**
+ * sidecar_load() - reads a sidecar file. A partial last line is ignored; a line that is no JSON
+ * object is -EBADMSG. Return: 0, -ENOENT, -EBADMSG, -errno. On failure *sidecar is empty.
+ */
+int sidecar_load(const char *path, struct sidecar *sidecar);
+void sidecar_fini(struct sidecar *sidecar);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * writer.h - a trace directory from events in order, as FORMAT.md describes it.
+ *
+ * A class's metadata is on disk before the first packet that uses it; a short write is cut back at
+ * once, so that what is there is always whole packets. Not thread-safe: one writer, one thread.
+ */
+#ifndef TRACE_WRITER_H
+#define TRACE_WRITER_H
+
+#include "trace/clock.h"
+#include "trace/model.h"
+
+struct trace_writer;
+struct trace_stream_writer;
+
+struct trace_writer_config {
+	const char *dir;	    /* must not exist or be empty; created */
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC at start */
+	const char *clock_name; /* for the environment: "tsc-ordered", "tsc-fast", "monotonic" */
+	uint32_t packet_size;	/* bytes buffered per stream before a packet is written; 0: the
+				   default */
+};
+
+/* Return: 0; -EEXIST when @dir is not empty; -errno. Nothing is left behind on failure. */
+int trace_writer_create(const struct trace_writer_config *config, struct trace_writer **ret_writer);
+
+/**
+ * trace_writer_class() - makes a class known to the trace; gives it its id.
+ * @class: taken over by the writer on success. An equal class that is there already is returned
+ *         instead, and @class destroyed.
+ * @ret_class: the class to use in events; lives as long as the writer
+ * Return: 0, or -errno of writing metadata.
+ */
+int trace_writer_class(struct trace_writer *writer, struct trace_event_class *class,
+		       const struct trace_event_class **ret_class);
+
+/**
+ * trace_writer_stream() - opens one stream file.
+ * @name: file name in kernel/ or user/, such as "sched_0", "markers_0", "late_1"
+ * @cpu: for the packet context; -1 for user streams
+ * @ret_stream: owned by the writer
+ */
+int trace_writer_stream(struct trace_writer *writer, enum trace_domain domain, const char *name,
+			int cpu, struct trace_stream_writer **ret_stream);
+
+/**
+ * trace_stream_append() - one event at the end of a stream.
+ * @event: stamp in ns, not before the stream's last one; its class is this writer's and of the
+ * stream's domain Return: 0; -EINVAL when it would step back; -errno of writing a full packet (the
+ * event is then counted as discarded together with the packet).
+ */
+int trace_stream_append(struct trace_stream_writer *stream, const struct trace_event *event);
+
+/**
+ * trace_stream_discarded() - events were discarded at the source between two times.
+ * Adds to the cumulative events_discarded of the packet, and a loss interval to the sidecar.
+ * @source: who lost them: "cpu1", "thread 812"
+ */
+int trace_stream_discarded(struct trace_stream_writer *stream, const char *source, uint64_t count,
+			   uint64_t begin_ns, uint64_t end_ns);
+
+/* Writes what is buffered in every stream as packets that end at @now_ns, and the sidecar. */
+int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns);
+
+/* One object for the sidecar: a line of JSON without the newline, made with trace/sidecar.h. */
+int trace_writer_sidecar(struct trace_writer *writer, const char *json_line);
+
+struct trace_writer_totals {
+	uint64_t events, discarded, bytes; /* bytes: of everything in the directory */
+};
+struct trace_writer_totals trace_writer_totals(const struct trace_writer *writer);
+
+/* Flushes, writes the sidecar's end, closes. Frees the writer in any case; returns the first error.
+ * Accepts NULL. */
+int trace_writer_close(struct trace_writer *writer, uint64_t now_ns);
+
+#endif
