@@ -43,6 +43,9 @@ struct clock_map {
 	struct clock_anchor first, last;
 	uint32_t error_ns; /* the largest distance of an anchor from the function so far, plus its
 			      own error */
+	double slope;	   /* as measured between the last two anchors, before steering */
+	uint64_t ahead_ns; /* after a break that no steering takes back (the counter ran on in a
+			      suspend): what the function stays ahead by */
 };
 
 /**

@@ -56,9 +56,10 @@ enum trace_event_kind {
 struct trace_field {
 	char *name;
 	enum trace_field_type type;
-	uint8_t size; /* bytes, 0 for strings and bytes */
-	uint8_t base; /* 10 or 16: how to print an integer */
-	uint8_t role; /* enum trace_field_role */
+	uint8_t size;	/* bytes, 0 for strings and bytes */
+	uint8_t base;	/* 10 or 16: how to print an integer */
+	uint8_t role;	/* enum trace_field_role */
+	int32_t offset; /* from the payload's start; -1 behind a string or bytes, where it varies */
 };
 
 struct trace_event_class {
@@ -140,6 +141,14 @@ int event_class_field(const struct trace_event_class *class, const char *name);
  */
 int event_payload_check(const struct trace_event_class *class, const uint8_t *payload,
 			uint32_t size);
+
+/**
+ * event_payload_size() - how long is the payload that starts here? For bytes from outside.
+ * @available: bytes that may be looked at
+ * Return: 0, or -EBADMSG: it does not end within them.
+ */
+int event_payload_size(const struct trace_event_class *class, const uint8_t *payload,
+		       uint32_t available, uint32_t *ret_size);
 
 /**
  * event_value() - one field of an event whose payload is known to be whole.

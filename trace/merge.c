@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * merge.c - one heap of all inputs, keyed by the stamp of the event at hand or, where there is
+ * none, by the earliest stamp that may still come. An input on top with an event gives it; one
+ * without is asked again, and holds the rest back if it has nothing new to say.
+ */
+#include "trace/merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/heap.h"
+
+#define NO_INPUT UINT32_MAX
+
+struct merge_input {
+	const struct merge_input_ops *ops; /* NULL: removed, but not yet out of the heap */
+	void *self;
+	struct trace_event event; /* valid where has_event */
+	uint64_t round;		  /* of merge_next(): when it was asked last */
+	uint32_t next_free;
+	bool has_event, is_queued;
+};
+
+struct merge {
+	struct merge_input *items;
+	size_t nr, capacity;
+	struct heap heap;
+	uint64_t round;
+	uint32_t first_free;
+};
+
+struct merge *merge_create(void)
+{
+	struct merge *merge = calloc(1, sizeof(*merge));
+
+	if (merge)
+		merge->first_free = NO_INPUT;
+	return merge;
+}
+
+void merge_destroy(struct merge *merge)
+{
+	if (!merge)
+		return;
+	heap_fini(&merge->heap);
+	free(merge->items);
+	free(merge);
+}
+
+static void put_free(struct merge *merge, uint32_t number)
+{
+	merge->items[number].next_free = merge->first_free;
+	merge->first_free = number;
+}
+
+/* A number without a use, or NO_INPUT without memory. */
+static uint32_t take_free(struct merge *merge)
+{
+	uint32_t number = merge->first_free;
+
+	if (number != NO_INPUT) {
+		merge->first_free = merge->items[number].next_free;
+		return number;
+	}
+	if (!array_push(merge))
+		return NO_INPUT;
+	return (uint32_t)(merge->nr - 1);
+}
+
+int merge_add(struct merge *merge, const struct merge_input_ops *ops, void *self,
+	      uint32_t *ret_input)
+{
+	uint32_t number = take_free(merge);
+
+	if (number == NO_INPUT)
+		return -ENOMEM;
+	/* Key 0: it is asked before anything else is given. */
+	if (heap_push(&merge->heap, 0, number) < 0) {
+		put_free(merge, number);
+		return -ENOMEM;
+	}
+	merge->items[number] = (struct merge_input){.ops = ops, .self = self, .is_queued = true};
+	*ret_input = number;
+	return 0;
+}
+
+void merge_remove(struct merge *merge, uint32_t number)
+{
+	struct merge_input *input = &merge->items[number];
+
+	input->ops = NULL;
+	input->has_event = false;
+	if (!input->is_queued)
+		put_free(merge, number);
+}
+
+/* Takes the top out of the heap: it has ended, or was removed. */
+static void drop_top(struct merge *merge, uint32_t number)
+{
+	struct merge_input *input = &merge->items[number];
+
+	heap_pop(&merge->heap);
+	input->is_queued = false;
+	if (!input->ops)
+		put_free(merge, number);
+}
+
+/*
+ * Asks the input on top for its next event. Return: 1 the heap changed, look again; 0 it holds the
+ * others back; -errno.
+ */
+static int ask_top(struct merge *merge, uint32_t number, uint64_t key)
+{
+	struct merge_input *input = &merge->items[number];
+	uint64_t floor = UINT64_MAX;
+	int ret;
+
+	ret = input->ops->next(input->self, &input->event);
+	if (ret == 0 && input->ops->floor) {
+		/* The floor first, then once more: what came in between is not behind it. */
+		floor = input->ops->floor(input->self);
+		ret = input->ops->next(input->self, &input->event);
+	}
+	if (ret < 0)
+		return ret;
+	if (ret > 0) {
+		input->has_event = true;
+		heap_replace_top(&merge->heap, input->event.stamp);
+		return 1;
+	}
+	if (floor == UINT64_MAX) {
+		drop_top(merge, number);
+		return 1;
+	}
+	/* Asked once a round is enough: a floor that moves on by itself must not keep us here. */
+	if (floor <= key || input->round == merge->round)
+		return 0;
+	input->round = merge->round;
+	heap_replace_top(&merge->heap, floor);
+	return 1;
+}
+
+int merge_next(struct merge *merge, uint64_t limit, struct trace_event *ret_event)
+{
+	const struct heap_item *top;
+	int ret;
+
+	merge->round++;
+	while ((top = heap_top(&merge->heap))) {
+		struct merge_input *input = &merge->items[top->owner];
+
+		if (!input->ops) {
+			drop_top(merge, top->owner);
+			continue;
+		}
+		if (top->key > limit)
+			return 0;
+		if (input->has_event) {
+			/* Its key stays: the input's next event is not earlier. */
+			input->has_event = false;
+			*ret_event = input->event;
+			return 1;
+		}
+		ret = ask_top(merge, top->owner, top->key);
+		if (ret <= 0)
+			return ret;
+	}
+	return 0;
+}
