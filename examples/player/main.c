@@ -20,18 +20,16 @@
 
 static int usage(FILE *file)
 {
-	fprintf(file,
-		"Usage: player [OPTIONS] CLIP\n"
-		"Plays the video of CLIP at its rate onto a surface in memory.\n\n"
-		"  --cpu N          the presenting thread runs on CPU N (default: the last)\n"
-		"  --stats          one line for each frame\n"
-		"  --plant KIND@N   disturbs frame N: lock (a fourth thread holds the queue 40 ms) "
-		"or\n"
-		"  --plant starve@N before packet N the reader reads something cold until frames "
-		"run out\n"
-		"  --scratch DIR    where the cold file is made (default: .); on a disk, not in "
-		"memory\n"
-		"  --truth FILE     what was planted, one line of JSON each (default: stdout)\n");
+	fputs("Usage: player [OPTIONS] CLIP\n"
+	      "Plays the video of CLIP at its rate onto a surface in memory.\n\n"
+	      "  --cpu N           the presenting thread runs on CPU N (default: the last)\n"
+	      "  --stats           one line for each frame\n"
+	      "  --plant lock@N    a fourth thread holds the queue for 40 ms when frame N is due\n"
+	      "  --plant starve@N  before packet N the reader reads something cold, until frames\n"
+	      "                    run out\n"
+	      "  --scratch DIR     where the cold file is made (default: .): on a disk\n"
+	      "  --truth FILE      what was planted, a line of JSON each (default: stdout)\n",
+	      file);
 	return file == stdout ? 0 : 2;
 }
 
