@@ -60,7 +60,11 @@ int trace_stream_append(struct trace_stream_writer *stream, const struct trace_e
 int trace_stream_discarded(struct trace_stream_writer *stream, const char *source, uint64_t count,
 			   uint64_t begin_ns, uint64_t end_ns);
 
-/* Writes what is buffered in every stream as packets that end at @now_ns, and the sidecar. */
+/*
+ * Writes what is buffered in every stream, and the sidecar. A packet ends with its last event, not
+ * at
+ * @now_ns: what comes next may be a little earlier than now.
+ */
 int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns);
 
 /* One object for the sidecar: a line of JSON without the newline, made with trace/sidecar.h. */
@@ -71,8 +75,12 @@ struct trace_writer_totals {
 };
 struct trace_writer_totals trace_writer_totals(const struct trace_writer *writer);
 
-/* Flushes, writes the sidecar's end, closes. Frees the writer in any case; returns the first error.
- * Accepts NULL. */
+/* How far the trace's time may be off, for the sidecar's end line; without it readers go by the
+ * anchors. */
+void trace_writer_clock_error(struct trace_writer *writer, uint32_t error_ns);
+
+/* Writes the last packets, which end at @now_ns, and the sidecar's end; closes. Frees the writer in
+ * any case; returns the first error. Accepts NULL. */
 int trace_writer_close(struct trace_writer *writer, uint64_t now_ns);
 
 #endif
