@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 # What is explained, and what disturbs it: nothing here is installed.
-EXTRA_PROGRAMS =
 noinst_PROGRAMS += hog
 hog_SOURCES = examples/disturb/hog.c examples/disturb/truth.c examples/disturb/truth.h
 
 if HAVE_PLAYER
-EXTRA_PROGRAMS += player
+noinst_PROGRAMS += player
 player_SOURCES = examples/player/main.c examples/player/player.h examples/player/reader.c \
 	examples/player/decoder.c examples/player/presenter.c examples/player/plant.c \
 	examples/player/queue.c examples/player/queue.h \
@@ -16,7 +15,7 @@ player_LDADD = $(PLAYER_LIBS)
 endif
 
 # The tests whose truth comes from the planter; and the load that order is checked under.
-EXTRA_PROGRAMS += tests/system/plant tests/system/order-load
+check_PROGRAMS += tests/system/plant tests/system/order-load
 tests_system_plant_SOURCES = tests/system/plant.c tests/system/plant-kinds.c \
 	tests/system/plant-kinds.h examples/disturb/truth.c examples/disturb/truth.h \
 	examples/disturb/cold-file.c examples/disturb/cold-file.h
