@@ -7,65 +7,46 @@
  * lies inside.
  */
 #include <libavutil/frame.h>
-#include <libavutil/pixdesc.h>
+#include <libavutil/imgutils.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "examples/player/player.h"
 #include "marker/marker.h"
 
+#define SURFACE_ALIGNMENT 64
+
+/* Planes in the clip's own format, as a display controller's overlay takes them. */
 struct surface {
-	uint32_t *pixels; /* 0xffRRGGBB */
+	uint8_t *planes[4];
+	int line_sizes[4];
+	enum AVPixelFormat format;
 	int width, height;
 };
 
-static uint32_t clamp(int value)
+static int surface_init(struct surface *surface, const AVCodecContext *codec)
 {
-	return value < 0 ? 0 : value > 255 ? 255 : (uint32_t)value;
+	int size;
+
+	*surface = (struct surface){
+		.format = codec->pix_fmt, .width = codec->width, .height = codec->height};
+	size = av_image_alloc(surface->planes, surface->line_sizes, surface->width, surface->height,
+			      surface->format, SURFACE_ALIGNMENT);
+	/* Touched now: the first frame shall not pay for the surface's pages. */
+	if (size > 0)
+		memset(surface->planes[0], 0, (size_t)size);
+	return size;
 }
 
-/* BT.601, studio range, in 1/256. */
-static uint32_t to_rgb(int y, int u, int v)
-{
-	int light = 298 * (y - 16) + 128;
-
-	u -= 128;
-	v -= 128;
-	return 0xff000000u | clamp((light + 409 * v) >> 8) << 16 |
-	       clamp((light - 100 * u - 208 * v) >> 8) << 8 | clamp((light + 516 * u) >> 8);
-}
-
-/* Planar YUV of 8 bits in colour; of anything else, the first plane in grey. */
-static bool has_chroma(const AVPixFmtDescriptor *format)
-{
-	return format->nb_components >= 3 && format->comp[0].depth == 8 &&
-	       (format->flags & AV_PIX_FMT_FLAG_PLANAR) && !(format->flags & AV_PIX_FMT_FLAG_RGB);
-}
-
+/* A clip that changes its size or format half-way is shown no more: a real player would adapt. */
 static void draw(struct surface *surface, const AVFrame *frame)
 {
-	const AVPixFmtDescriptor *format = av_pix_fmt_desc_get(frame->format);
-	bool is_grey = !has_chroma(format);
-	int width = frame->width < surface->width ? frame->width : surface->width;
-	int height = frame->height < surface->height ? frame->height : surface->height;
-
-	for (int row = 0; row < height; row++) {
-		const uint8_t *y = frame->data[0] + row * frame->linesize[0];
-		const uint8_t *u = y, *v = y;
-		uint32_t *to = surface->pixels + (size_t)row * (size_t)surface->width;
-
-		if (!is_grey) {
-			u = frame->data[1] + (row >> format->log2_chroma_h) * frame->linesize[1];
-			v = frame->data[2] + (row >> format->log2_chroma_h) * frame->linesize[2];
-		}
-		for (int x = 0; x < width; x++) {
-			int chroma = x >> format->log2_chroma_w;
-
-			to[x] = is_grey ? to_rgb(y[x], 128, 128)
-					: to_rgb(y[x], u[chroma], v[chroma]);
-		}
-	}
+	if (frame->format != surface->format || frame->width != surface->width ||
+	    frame->height != surface->height)
+		return;
+	av_image_copy(surface->planes, surface->line_sizes, (const uint8_t **)frame->data,
+		      frame->linesize, surface->format, surface->width, surface->height);
 }
 
 static void count(struct player *player, uint64_t due_ns)
@@ -107,13 +88,14 @@ static bool present(struct player *player, struct surface *surface, uint64_t due
 void *presenter_run(void *arg)
 {
 	struct player *player = arg;
-	struct surface surface = {.width = player->codec->width, .height = player->codec->height};
+	struct surface surface;
 	uint64_t due_ns;
+	bool has_surface;
+	void *item;
 
 	MARKER_THREAD("presenter");
 	player->cpu = truth_pin(player->cpu);
-	/* Touched now: the first frame shall not pay for the surface's pages. */
-	surface.pixels = calloc((size_t)surface.width * (size_t)surface.height, sizeof(uint32_t));
+	has_surface = surface_init(&surface, player->codec) >= 0;
 	queue_wait_full(&player->frames);
 	due_ns = truth_now_ns() + player->frame_ns;
 	atomic_store_explicit(&player->next_due_ns, due_ns, memory_order_relaxed);
@@ -123,10 +105,17 @@ void *presenter_run(void *arg)
 		"{\"kind\":\"start\",\"begin_ns\":%llu,\"frame_ns\":%llu,\"tid\":%d,\"cpu\":%d}",
 		(unsigned long long)due_ns, (unsigned long long)player->frame_ns, (int)gettid(),
 		player->cpu);
-	while (surface.pixels && present(player, &surface, due_ns)) {
+	while (has_surface && present(player, &surface, due_ns)) {
 		due_ns += player->frame_ns;
 		atomic_store_explicit(&player->next_due_ns, due_ns, memory_order_relaxed);
 	}
-	free(surface.pixels);
+	/* Without a surface: the decoder must not wait for a presenter that has gone. */
+	queue_close(&player->frames);
+	while (queue_take(&player->frames, &item)) {
+		AVFrame *frame = item;
+
+		av_frame_free(&frame);
+	}
+	av_freep(&surface.planes[0]);
 	return NULL;
 }
