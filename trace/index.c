@@ -83,9 +83,12 @@ int64_t read_at(int fd, void *bytes, size_t size, uint64_t offset)
 
 uint64_t index_end(const struct packet_index *index)
 {
-	const struct index_entry *last = index->items + index->nr - 1;
+	const struct index_entry *last;
 
-	return index->nr ? last->offset + last->size : 0;
+	if (!index->nr)
+		return 0;
+	last = &index->items[index->nr - 1];
+	return last->offset + last->size;
 }
 
 /* Return: 1 appended, 0 beyond the stream file (the rest is too), -EBADMSG, -ENOMEM. */

@@ -73,6 +73,15 @@ const struct sidecar *trace_reader_sidecar(const struct trace_reader *reader);
 void trace_reader_close(struct trace_reader *reader);
 
 /**
+ * trace_repair() - cuts what a crash left half written: the tails of streams, indexes, metadata and
+ * sidecar. Other readers (babeltrace2) refuse a trace with such a tail; ours pass over it.
+ * @ret_cut: bytes cut off; 0: nothing was to be done
+ * Return: 0; -EBUSY while it is being recorded; -EROFS, -EACCES where it cannot be written; what
+ * trace_reader_open() returns.
+ */
+int trace_repair(const char *dir, uint64_t *ret_cut, struct trace_error *reterr);
+
+/**
  * trace_find_newest() - the newest trace in a folder, by the weft_ start time in its sidecar, else
  * by mtime. Return: 0 and *ret_dir (caller frees), -ENOENT when the folder holds none.
  */

@@ -135,7 +135,8 @@ static int write_packet(struct trace_stream_writer *stream, uint64_t end_ns)
 	ret = append_all(&stream->file, stream->buffer, info.size);
 	if (ret < 0) {
 		writer->totals.events -= nr_events;
-		trace_stream_discarded(stream, stream->name, nr_events, begin_ns, end_ns);
+		if (nr_events)
+			trace_stream_discarded(stream, stream->name, nr_events, begin_ns, end_ns);
 		return ret;
 	}
 	writer->totals.bytes += info.size;

@@ -4,7 +4,6 @@
  *
  * While it is open, the sidecar is locked (flock): trace_repair() keeps off a running recording.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,14 +14,13 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "trace/directory.h"
 #include "trace/writer-internal.h"
 
 #define DEFAULT_PACKET_SIZE (256u << 10)
 #define MIN_PACKET_SIZE 512u
 /* Lines of the sidecar wait for the next flush, but not more than this. */
 #define MAX_PENDING_LINES (256u << 10)
-
-static const char *const domain_dirs[TRACE_NR_DOMAINS] = {"kernel", "user"};
 
 int append_all(struct append_file *file, const void *bytes, size_t size)
 {
@@ -94,7 +92,7 @@ int writer_open_domain(struct trace_writer *writer, enum trace_domain domain)
 	if (self->metadata.size) /* the last thing made below */
 		return 0;
 	if (self->dir_fd < 0)
-		self->dir_fd = make_dir(writer->dir_fd, domain_dirs[domain]);
+		self->dir_fd = make_dir(writer->dir_fd, trace_domain_dirs[domain]);
 	if (self->dir_fd < 0)
 		return self->dir_fd;
 	if (self->index_dir_fd < 0)

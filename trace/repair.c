@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * repair.c - cuts off what a crash left half written. The writer holds a lock on the sidecar while
+ * it records: a running recording is left alone.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace/directory.h"
+#include "trace/stream-reader.h"
+
+/* Cuts a file to @size if it is longer. */
+static int cut_file(int dir_fd, const char *name, uint64_t size, uint64_t *cut)
+{
+	int fd = openat(dir_fd, name, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	int ret = 0;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (fstat(fd, &st) < 0) {
+		ret = -errno;
+	} else if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > size) {
+		if (ftruncate(fd, (off_t)size) < 0)
+			ret = -errno;
+		else
+			*cut += (uint64_t)st.st_size - size;
+	}
+	close(fd);
+	return ret;
+}
+
+/* An index that is cut, or not as long as its stream, is of no use to others: it goes. */
+static int repair_index(int domain_fd, const struct stream_reader *stream, uint64_t *cut)
+{
+	char path[sizeof(stream->name) + 16];
+	uint64_t wanted = INDEX_HEADER_SIZE + (uint64_t)stream->index.nr * INDEX_ENTRY_SIZE;
+	struct stat st;
+
+	snprintf(path, sizeof(path), "index/%s.idx", stream->name);
+	if (fstatat(domain_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!stream->index_is_walked && (uint64_t)st.st_size == wanted)
+		return 0;
+	if (!stream->index_is_walked && (uint64_t)st.st_size > wanted)
+		return cut_file(domain_fd, path, wanted, cut);
+	if (unlinkat(domain_fd, path, 0) < 0)
+		return -errno;
+	*cut += (uint64_t)st.st_size;
+	return 0;
+}
+
+static int repair_stream(int domain_fd, const char *name, const struct metadata *metadata,
+			 uint64_t *cut, struct trace_error *reterr)
+{
+	struct stream_reader stream;
+	int ret = stream_reader_open(&stream, domain_fd, name, metadata, reterr);
+
+	if (ret)
+		return ret < 0 ? ret : 0;
+	if (stream.tail)
+		ret = cut_file(domain_fd, name, stream.size - stream.tail, cut);
+	if (ret == 0)
+		ret = repair_index(domain_fd, &stream, cut);
+	stream_reader_close(&stream);
+	return ret;
+}
+
+static int repair_streams(int domain_fd, const struct metadata *metadata, uint64_t *cut,
+			  struct trace_error *reterr)
+{
+	struct dirent **names;
+	int ret = 0, nr = directory_list_streams(domain_fd, &names);
+
+	if (nr < 0)
+		return nr;
+	for (int i = 0; ret == 0 && i < nr; i++)
+		ret = repair_stream(domain_fd, names[i]->d_name, metadata, cut, reterr);
+	directory_free_names(names, nr);
+	return ret;
+}
+
+static int repair_domain(int dir_fd, enum trace_domain domain, uint64_t *cut,
+			 struct trace_error *reterr)
+{
+	int fd = openat(dir_fd, trace_domain_dirs[domain], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct metadata metadata;
+	int ret;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	ret = directory_read_metadata(fd, domain, &metadata, reterr);
+	if (ret == 0) {
+		ret = cut_file(fd, "metadata", metadata.valid_size + 1, cut);
+		if (ret == 0)
+			ret = repair_streams(fd, &metadata, cut, reterr);
+		metadata_fini(&metadata);
+	}
+	close(fd);
+	return ret;
+}
+
+/* The sidecar's last line, if it has no end. */
+static int repair_sidecar(int dir_fd, uint64_t *cut)
+{
+	int fd = openat(dir_fd, "weft/sidecar", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	char block[4096];
+	uint64_t size;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return -EINVAL;
+	}
+	for (size = (uint64_t)st.st_size; size;) {
+		size_t part = size < sizeof(block) ? (size_t)size : sizeof(block);
+		int64_t got = read_at(fd, block, part, size - part);
+		char *newline = got == (int64_t)part ? memrchr(block, '\n', part) : NULL;
+
+		size -= part;
+		if (newline) {
+			size += (uint64_t)(newline - block) + 1;
+			break;
+		}
+	}
+	close(fd);
+	return cut_file(dir_fd, "weft/sidecar", size, cut);
+}
+
+/* Return: 0 nobody writes it, and nobody can begin to; -EBUSY; *ret_lock_fd is closed by the
+ * caller.
+ */
+static int lock_trace(int dir_fd, int *ret_lock_fd)
+{
+	int fd = openat(dir_fd, "weft/sidecar", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+		close(fd);
+		return -EBUSY;
+	}
+	*ret_lock_fd = fd;
+	return 0;
+}
+
+int trace_repair(const char *dir, uint64_t *ret_cut, struct trace_error *reterr)
+{
+	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int lock_fd, ret;
+	uint64_t cut = 0;
+
+	memset(reterr, 0, sizeof(*reterr));
+	if (dir_fd < 0)
+		return -errno;
+	ret = lock_trace(dir_fd, &lock_fd);
+	if (ret == 0) {
+		for (int i = 0; ret == 0 && i < TRACE_NR_DOMAINS; i++)
+			ret = repair_domain(dir_fd, (enum trace_domain)i, &cut, reterr);
+		if (ret == 0)
+			ret = repair_sidecar(dir_fd, &cut);
+		if (lock_fd >= 0)
+			close(lock_fd);
+	}
+	close(dir_fd);
+	if (ret == 0)
+		*ret_cut = cut;
+	return ret;
+}
