@@ -1,11 +1,35 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += libbridge.la
-libbridge_la_SOURCES = kernel-bridge/backend.h kernel-bridge/bridge.h kernel-bridge/backends/fake.c \
-	kernel-bridge/backends/none.c kernel-bridge/fake-facts.c kernel-bridge/fake-script.c \
-	kernel-bridge/fake-script.h kernel-bridge/fake-standard.c kernel-bridge/fake-words.c kernel-bridge/fake-words.h
+libbridge_la_SOURCES = kernel-bridge/backend.h kernel-bridge/bridge.c kernel-bridge/bridge.h \
+	kernel-bridge/backends/fake.c kernel-bridge/backends/none.c kernel-bridge/backends/ftrace.c \
+	kernel-bridge/backends/ftrace.h kernel-bridge/backends/ftrace-drain.c kernel-bridge/backends/ftrace-events.c \
+	kernel-bridge/backends/ftrace-events.h kernel-bridge/backends/ftrace-format.c \
+	kernel-bridge/backends/ftrace-format.h kernel-bridge/backends/ftrace-instance.c \
+	kernel-bridge/backends/ftrace-instance.h kernel-bridge/backends/ftrace-page.c \
+	kernel-bridge/backends/ftrace-page.h kernel-bridge/backends/ftrace-probe.c \
+	kernel-bridge/backends/ftrace-select.c kernel-bridge/backends/ftrace-syscalls.c \
+	kernel-bridge/backends/ftrace-syscalls.h kernel-bridge/backends/ftrace-syscall-names.c \
+	kernel-bridge/backends/ftrace-watcher.c kernel-bridge/fake-facts.c kernel-bridge/fake-script.c \
+	kernel-bridge/fake-script.h kernel-bridge/fake-standard.c kernel-bridge/fake-words.c \
+	kernel-bridge/fake-words.h kernel-bridge/tracefs.c kernel-bridge/tracefs.h
+nodist_libbridge_la_SOURCES = kernel-bridge/backends/syscall-table.h
 libbridge_la_CPPFLAGS = $(AM_CPPFLAGS) $(TRACEEVENT_CFLAGS)
 libbridge_la_LIBADD = libtrace.la libbase.la $(TRACEEVENT_LIBS)
+
+# Numbers of system calls to their names, by the headers of the machine weft is built for.
+BUILT_SOURCES += kernel-bridge/backends/syscall-table.h
+CLEANFILES += kernel-bridge/backends/syscall-table.h
+kernel-bridge/backends/syscall-table.h: $(top_srcdir)/kernel-bridge/syscall-table.awk
+	$(AM_V_GEN)$(MKDIR_P) kernel-bridge/backends && echo '#include <asm/unistd.h>' | $(CC) -E -dM - | \
+		$(AWK) -f $(top_srcdir)/kernel-bridge/syscall-table.awk >$@.tmp && mv $@.tmp $@
+$(libbridge_la_OBJECTS): kernel-bridge/backends/syscall-table.h
+EXTRA_DIST += kernel-bridge/syscall-table.awk
 
 UNIT_TESTS += tests/unit/test-fake
 tests_unit_test_fake_SOURCES = tests/unit/test-fake.c
 tests_unit_test_fake_LDADD = libbridge.la
+
+# Records with the backend alone, for its tests and its benchmark.
+noinst_PROGRAMS += tests/bridge-record
+tests_bridge_record_SOURCES = tests/bridge-record.c
+tests_bridge_record_LDADD = libbridge.la libtrace.la

@@ -64,6 +64,7 @@ struct backend_report {
 	bool works;
 	uint32_t set;	  /* what it can give here and now, each provoked and seen where that is
 			     possible */
+	uint32_t seen;	  /* those of @set that were provoked and seen */
 	char reason[256]; /* one sentence: what is missing and what to do; "" when nothing is */
 };
 

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ftrace-drain.c - what the instances hold, to the sink: events, losses, floors.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernel-bridge/backends/ftrace.h"
+
+/*
+ * A writer may be preempted between its stamp and its commit (a vCPU that the host takes away: up
+ * to 815 us seen). What comes later than this below `now` is late, and consumerd's to count.
+ */
+enum { SLACK_NS = 2000000 };
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t slack_ticks(const struct ftrace *ftrace, uint64_t now)
+{
+	uint64_t ns = monotonic_ns() - ftrace->start_ns;
+
+	if (ftrace->clock == CLOCK_TICKS_MONO || ns == 0 || now < ftrace->start_ticks)
+		return SLACK_NS;
+	return (uint64_t)((double)(now - ftrace->start_ticks) / (double)ns * SLACK_NS);
+}
+
+static int tell_loss(struct ftrace *ftrace, struct ftrace_stream *stream, uint64_t count,
+		     uint64_t end)
+{
+	if (!count)
+		return 0;
+	return ftrace->sink.discarded(ftrace->sink.arg, stream->number, count, stream->last,
+				      end > stream->last ? end : stream->last);
+}
+
+/* The page says that pages before it were overwritten; @missed -1: not how many. */
+static int page_loss(struct ftrace *ftrace, const struct ftrace_instance *instance,
+		     struct ftrace_stream *stream, int64_t missed, uint64_t end)
+{
+	uint64_t count = (uint64_t)missed;
+
+	if (missed < 0 || stream->had_unknown_loss) {
+		struct ftrace_stats stats;
+
+		/*
+		 * The kernel's cumulative count may hold later losses already. They are told now,
+		 * and from here on no more than it says in all.
+		 */
+		if (ftrace_instance_stats(instance, stream->cpu, &stats) < 0)
+			return 0; /* the rest is told at the end */
+		stream->had_unknown_loss = true;
+		count = stats.overrun > stream->nr_overrun_told
+				? stats.overrun - stream->nr_overrun_told
+				: 0;
+		if (missed > 0 && (uint64_t)missed < count)
+			count = (uint64_t)missed;
+	}
+	stream->nr_overrun_told += count;
+	return tell_loss(ftrace, stream, count, end);
+}
+
+/* What pages did not say: the tail of overruns, and events that found no room at all. */
+static int counted_loss(struct ftrace *ftrace, const struct ftrace_instance *instance,
+			struct ftrace_stream *stream, uint64_t end)
+{
+	struct ftrace_stats stats;
+	uint64_t overrun = 0, dropped = 0;
+	int ret = ftrace_instance_stats(instance, stream->cpu, &stats);
+
+	if (ret < 0)
+		return ret;
+	if (stats.overrun > stream->nr_overrun_told)
+		overrun = stats.overrun - stream->nr_overrun_told;
+	if (stats.dropped + stats.commit_overrun > stream->nr_dropped_told)
+		dropped = stats.dropped + stats.commit_overrun - stream->nr_dropped_told;
+	stream->nr_overrun_told += overrun;
+	stream->nr_dropped_told += dropped;
+	return tell_loss(ftrace, stream, overrun + dropped, end);
+}
+
+static int tell_class(struct ftrace *ftrace, struct ftrace_event *event)
+{
+	struct trace_event_class *class = event->own_class;
+
+	event->own_class = NULL; /* the sink's, also when it fails */
+	if (!class)
+		return -EINVAL;
+	return ftrace->sink.event_class(ftrace->sink.arg, class, &event->class);
+}
+
+/* Fills class, payload and payload_size. Return: 1, 0 for a record that is not ours, -errno. */
+static int translate(struct ftrace *ftrace, const struct ftrace_record *record, uint16_t type,
+		     struct trace_event *event)
+{
+	struct ftrace_event *known = type < ftrace->nr_ids ? ftrace->by_id[type] : NULL;
+	int ret;
+
+	if (known) {
+		if (!known->class) {
+			ret = tell_class(ftrace, known);
+			if (ret < 0)
+				return ret;
+		}
+		event->class = known->class;
+		ret = format_translate(&known->plan, record->bytes, record->size, ftrace->payload,
+				       FTRACE_PAYLOAD);
+	} else if (ftrace->has_syscalls &&
+		   (type == ftrace->syscalls.enter_id || type == ftrace->syscalls.exit_id)) {
+		ret = ftrace_syscalls_translate(&ftrace->syscalls, &ftrace->sink,
+						type == ftrace->syscalls.enter_id, record->bytes,
+						record->size, ftrace->payload, &event->class);
+	} else {
+		return 0;
+	}
+	if (ret < 0)
+		return ret;
+	event->payload_size = (uint32_t)ret;
+	return 1;
+}
+
+static int deliver(struct ftrace *ftrace, struct ftrace_stream *stream,
+		   const struct ftrace_record *record)
+{
+	const struct format_common *common = &ftrace->common;
+	struct trace_event event;
+	uint16_t type;
+	int ret;
+
+	/* The three fields that all records have lie within their first bytes. */
+	if (record->size < 8 || record->size < common->pid_offset + 4u)
+		return -EBADMSG;
+	memcpy(&type, record->bytes + common->type_offset, sizeof(type));
+	ret = translate(ftrace, record, type, &event);
+	if (ret <= 0)
+		return ret;
+	memcpy(&event.tid, record->bytes + common->pid_offset, sizeof(event.tid));
+	event.stamp = record->stamp > stream->last ? record->stamp : stream->last;
+	event.payload = ftrace->payload;
+	event.pid = -1;
+	event.cpu = (int16_t)stream->cpu;
+	event.context = record->bytes[common->flags_offset] & (CONTEXT_HARDIRQ | CONTEXT_SOFTIRQ);
+	event.stream = stream->number;
+	stream->last = event.stamp;
+	ret = ftrace->sink.event(ftrace->sink.arg, stream->number, &event);
+	return ret < 0 ? ret : 1;
+}
+
+static int64_t drain_page(struct ftrace *ftrace, const struct ftrace_instance *instance,
+			  struct ftrace_stream *stream, int64_t missed)
+{
+	struct ftrace_record record;
+	bool is_there = ftrace_page_first(&stream->pages, &record);
+	int64_t nr = 0;
+	int ret = 0;
+
+	if (missed && is_there)
+		ret = page_loss(ftrace, instance, stream, missed, record.stamp);
+	while (is_there && ret >= 0) {
+		stream->nr_read++;
+		ret = deliver(ftrace, stream, &record);
+		nr += ret > 0;
+		is_there = ftrace_page_next(&stream->pages, &record);
+	}
+	return ret < 0 ? ret : nr;
+}
+
+/*
+ * A half-read page comes first, full ones stand behind it, and a page that is being written comes
+ * again and again with a few events: so it ends at an empty buffer, or at events as new as @now.
+ */
+static int64_t drain_stream(struct ftrace *ftrace, const struct ftrace_instance *instance,
+			    struct ftrace_stream *stream, uint64_t now)
+{
+	int64_t nr = 0, missed;
+
+	for (;;) {
+		int64_t ret = ftrace_page_read(&stream->pages, &missed);
+
+		if (ret <= 0)
+			return ret < 0 ? ret : nr;
+		ret = drain_page(ftrace, instance, stream, missed);
+		if (ret < 0)
+			return ret;
+		nr += ret;
+		/* After stop() nothing more is written, and everything is to come. */
+		if (stream->last >= now && !ftrace->is_stopped)
+			return nr;
+	}
+}
+
+int64_t ftrace_drain(void *self, uint64_t now)
+{
+	struct ftrace *ftrace = self;
+	uint64_t slack = slack_ticks(ftrace, now);
+	int64_t nr = 0;
+
+	for (int part = 0; part < FTRACE_NR_PARTS && ftrace->is_enabled; part++) {
+		struct ftrace_instance_part *of = &ftrace->parts[part];
+
+		for (int i = 0; i < of->nr_streams; i++) {
+			struct ftrace_stream *stream = &of->streams[i];
+			uint64_t floor = ftrace->is_stopped ? now : now - slack;
+			int64_t ret = 0;
+
+			if (of->is_enabled)
+				ret = drain_stream(ftrace, &of->instance, stream, now);
+			if (ret >= 0 && ftrace->is_stopped && of->is_enabled) {
+				int error = counted_loss(ftrace, &of->instance, stream,
+							 ftrace->stop_ticks);
+
+				ret = error < 0 ? error : ret;
+			}
+			if (ret < 0)
+				return ret;
+			nr += ret;
+			/* A CPU's own events are in order, so its last one is a floor as well. */
+			if (of->is_enabled && floor < stream->last)
+				floor = stream->last;
+			ftrace->sink.floor(ftrace->sink.arg, stream->number, floor);
+		}
+	}
+	return nr;
+}
+
+int ftrace_count(const struct ftrace *ftrace, struct ftrace_totals *ret_totals)
+{
+	struct ftrace_totals totals = {0};
+
+	for (int part = 0; part < FTRACE_NR_PARTS; part++) {
+		const struct ftrace_instance_part *of = &ftrace->parts[part];
+
+		for (int i = 0; i < of->nr_streams; i++) {
+			const struct ftrace_stream *stream = &of->streams[i];
+			struct ftrace_stats stats;
+			int ret = ftrace_instance_stats(&of->instance, stream->cpu, &stats);
+
+			if (ret < 0)
+				return ret;
+			totals.written += stats.entries + stats.read + stats.overrun +
+					  stats.dropped + stats.commit_overrun;
+			totals.read += stream->nr_read;
+			totals.lost += stream->nr_overrun_told + stream->nr_dropped_told;
+		}
+	}
+	*ret_totals = totals;
+	return 0;
+}

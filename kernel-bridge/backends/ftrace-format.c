@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernel-bridge/backends/ftrace-format.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <traceevent/event-parse.h>
+
+/* How one field is wanted. */
+struct wish {
+	char kernel[64], ours[64];
+	bool is_hex;
+};
+
+static const struct tep_format_field *find_field(const struct tep_format_field *field,
+						 const char *name)
+{
+	while (field && strcmp(field->name, name))
+		field = field->next;
+	return field;
+}
+
+static int parse_format(struct tep_handle *tep, const char *system, const char *text, size_t size,
+			struct tep_event **ret_borrow_event)
+{
+	struct tep_event *event = NULL;
+
+	/* A print format it cannot read is no matter: its fields are read before. */
+	tep_parse_format(tep, &event, text, size, system);
+	if (!event)
+		return -EINVAL;
+	if (!event->format.common_fields)
+		return -EINVAL;
+	*ret_borrow_event = event; /* the handle's */
+	return 0;
+}
+
+static bool fits(const struct tep_format_field *field)
+{
+	return field->offset >= 0 && field->size >= 0 && field->offset <= UINT16_MAX &&
+	       field->size <= UINT16_MAX;
+}
+
+/* One word of a list of wishes. Return: past it; NULL at the end. */
+static const char *next_wish(const char *list, struct wish *ret_wish)
+{
+	char word[64];
+	size_t length;
+	char *mark;
+
+	list += strspn(list, " ");
+	length = strcspn(list, " ");
+	if (!length || length >= sizeof(word))
+		return NULL;
+	memcpy(word, list, length);
+	word[length] = '\0';
+	mark = strstr(word, ":x");
+	ret_wish->is_hex = mark != NULL;
+	if (mark)
+		*mark = '\0';
+	mark = strchr(word, '=');
+	if (mark)
+		*mark = '\0';
+	strcpy(ret_wish->kernel, word);
+	strcpy(ret_wish->ours, mark ? mark + 1 : word);
+	return list + length;
+}
+
+static bool is_number_size(int size)
+{
+	return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
+/* Which operation copies the field, and what it becomes. */
+static void choose_op(const struct tep_format_field *field, struct format_op *ret_op,
+		      enum trace_field_type *ret_type)
+{
+	bool is_text = field->flags & TEP_FIELD_IS_STRING;
+
+	*ret_op = (struct format_op){
+		.is_relative = field->flags & TEP_FIELD_IS_RELATIVE,
+		.offset = (uint16_t)field->offset,
+		.size = (uint16_t)field->size,
+	};
+	if (field->flags & TEP_FIELD_IS_DYNAMIC)
+		ret_op->kind = is_text ? FORMAT_LOC_TEXT : FORMAT_LOC_BYTES;
+	else if (field->flags & TEP_FIELD_IS_ARRAY)
+		ret_op->kind = is_text ? FORMAT_TEXT : FORMAT_BYTES;
+	else
+		ret_op->kind = is_number_size(field->size) ? FORMAT_COPY : FORMAT_BYTES;
+	if (ret_op->kind == FORMAT_TEXT || ret_op->kind == FORMAT_LOC_TEXT)
+		*ret_type = FIELD_STRING;
+	else if (ret_op->kind == FORMAT_COPY)
+		*ret_type = field->flags & TEP_FIELD_IS_SIGNED ? FIELD_INT : FIELD_UINT;
+	else
+		*ret_type = FIELD_BYTES;
+}
+
+static int add_field(struct format_plan *plan, struct trace_event_class *class,
+		     const struct tep_format_field *field, const struct wish *wish)
+{
+	struct format_op *last = plan->nr_ops ? &plan->ops[plan->nr_ops - 1] : NULL;
+	struct format_op op;
+	enum trace_field_type type;
+	uint32_t end = (uint32_t)field->offset + (uint32_t)field->size;
+	uint8_t base = wish->is_hex || field->flags & TEP_FIELD_IS_POINTER ? 16 : 10;
+
+	if (!fits(field) || plan->nr_ops == FORMAT_MAX_OPS)
+		return -EINVAL;
+	choose_op(field, &op, &type);
+	if ((op.kind == FORMAT_LOC_TEXT || op.kind == FORMAT_LOC_BYTES) && op.size != 4)
+		return -EINVAL;
+	if (end > plan->min_record_size)
+		plan->min_record_size = end;
+	plan->max_payload_size += op.size + 3u;
+	/* Neighbours that are copied as they are become one copy. */
+	if (last && last->kind == FORMAT_COPY && op.kind == FORMAT_COPY &&
+	    last->offset + last->size == op.offset)
+		last->size = (uint16_t)(last->size + op.size);
+	else
+		plan->ops[plan->nr_ops++] = op;
+	return event_class_add_field(class, wish->ours, type,
+				     op.kind == FORMAT_COPY ? (uint8_t)op.size : 0, base,
+				     ROLE_NONE);
+}
+
+static int add_all_fields(struct format_plan *plan, struct trace_event_class *class,
+			  const struct tep_format_field *field)
+{
+	int ret = 0;
+
+	for (; field && ret == 0; field = field->next) {
+		struct wish wish = {.is_hex = false};
+
+		snprintf(wish.ours, sizeof(wish.ours), "%s", field->name);
+		ret = add_field(plan, class, field, &wish);
+	}
+	return ret;
+}
+
+static int add_wished_fields(struct format_plan *plan, struct trace_event_class *class,
+			     const struct tep_format_field *fields, const char *list)
+{
+	struct wish wish;
+	int ret = 0;
+
+	while (ret == 0 && (list = next_wish(list, &wish))) {
+		const struct tep_format_field *field = find_field(fields, wish.kernel);
+
+		if (field)
+			ret = add_field(plan, class, field, &wish);
+	}
+	return ret;
+}
+
+int format_read(struct tep_handle *tep, const char *system, const char *text, size_t size,
+		const char *class_name, const char *fields, struct format_plan *ret_plan,
+		struct trace_event_class **ret_class)
+{
+	struct format_plan plan = {0};
+	struct trace_event_class *class;
+	struct tep_event *event;
+	int ret = parse_format(tep, system, text, size, &event);
+
+	if (ret < 0)
+		return ret;
+	class = event_class_create(TRACE_KERNEL, EVENT_INSTANT, class_name);
+	if (!class)
+		ret = -ENOMEM;
+	else if (fields)
+		ret = add_wished_fields(&plan, class, event->format.fields, fields);
+	else
+		ret = add_all_fields(&plan, class, event->format.fields);
+	plan.id = (uint32_t)event->id;
+	if (ret < 0) {
+		event_class_destroy(class);
+		return ret;
+	}
+	event_class_finish(class);
+	*ret_plan = plan;
+	*ret_class = class;
+	return 0;
+}
+
+static int common_field(const struct tep_event *event, const char *name, uint16_t *ret_offset,
+			uint16_t *ret_size)
+{
+	const struct tep_format_field *field = find_field(event->format.common_fields, name);
+
+	if (!field || !fits(field) || !is_number_size(field->size) || field->offset > 64)
+		return -EINVAL;
+	*ret_offset = (uint16_t)field->offset;
+	*ret_size = (uint16_t)field->size;
+	return 0;
+}
+
+int format_read_common(struct tep_handle *tep, const char *text, size_t size,
+		       struct format_common *ret_common)
+{
+	struct format_common common;
+	struct tep_event *event;
+	int ret = parse_format(tep, "common", text, size, &event);
+
+	if (ret < 0)
+		return ret;
+	if (common_field(event, "common_type", &common.type_offset, &common.type_size) ||
+	    common_field(event, "common_flags", &common.flags_offset, &common.flags_size) ||
+	    common_field(event, "common_pid", &common.pid_offset, &common.pid_size))
+		ret = -EINVAL;
+	else if (common.type_size != 2 || common.flags_size != 1 || common.pid_size != 4)
+		ret = -EINVAL; /* no kernel has had other sizes; a faster reader relies on them */
+	else
+		*ret_common = common;
+	return ret;
+}
+
+int format_read_syscall(struct tep_handle *tep, const char *text, size_t size,
+			struct format_syscall *ret_syscall, uint32_t *ret_id)
+{
+	struct format_syscall syscall = {0};
+	const struct tep_format_field *id, *args, *value;
+	struct tep_event *event;
+	int ret = parse_format(tep, "raw_syscalls", text, size, &event);
+
+	if (ret < 0)
+		return ret;
+	id = find_field(event->format.fields, "id");
+	args = find_field(event->format.fields, "args");
+	value = find_field(event->format.fields, "ret");
+	if (!id || !fits(id) || !is_number_size(id->size) || (!args && !value) ||
+	    (args && !fits(args)) || (value && (!fits(value) || !is_number_size(value->size))))
+		return -EINVAL;
+	syscall.id_offset = (uint16_t)id->offset;
+	syscall.id_size = (uint16_t)id->size;
+	if (args) {
+		syscall.args_offset = (uint16_t)args->offset;
+		syscall.nr_args = (uint16_t)(args->size / (int)sizeof(long));
+	}
+	if (value) {
+		syscall.ret_offset = (uint16_t)value->offset;
+		syscall.ret_size = (uint16_t)value->size;
+	}
+	*ret_id = (uint32_t)event->id;
+	*ret_syscall = syscall;
+	return 0;
+}
+
+/* The record has a long for each argument; what the call takes of it is told by its C type. */
+static void choose_argument(const struct tep_format_field *field, struct format_argument *argument)
+{
+	static const struct {
+		const char *name;
+		enum trace_field_type type;
+		uint8_t size;
+	} types[] = {
+		{"int", FIELD_INT, 4},
+		{"pid_t", FIELD_INT, 4},
+		{"clockid_t", FIELD_INT, 4},
+		{"key_serial_t", FIELD_INT, 4},
+		{"mqd_t", FIELD_INT, 4},
+		{"timer_t", FIELD_INT, 4},
+		{"key_t", FIELD_INT, 4},
+		{"rwf_t", FIELD_INT, 4},
+		{"__s32", FIELD_INT, 4},
+		{"unsigned int", FIELD_UINT, 4},
+		{"unsigned", FIELD_UINT, 4},
+		{"u32", FIELD_UINT, 4},
+		{"__u32", FIELD_UINT, 4},
+		{"uint32_t", FIELD_UINT, 4},
+		{"uid_t", FIELD_UINT, 4},
+		{"gid_t", FIELD_UINT, 4},
+		{"qid_t", FIELD_UINT, 4},
+		{"umode_t", FIELD_UINT, 2},
+		{"long", FIELD_INT, sizeof(long)},
+		{"off_t", FIELD_INT, 8},
+		{"loff_t", FIELD_INT, 8},
+	};
+
+	const char *c_type = field->type;
+
+	if (strncmp(c_type, "const ", 6) == 0)
+		c_type += 6;
+	snprintf(argument->name, sizeof(argument->name), "%s", field->name);
+	argument->type = FIELD_UINT;
+	argument->size = sizeof(long);
+	argument->base = 10;
+	if (field->flags & TEP_FIELD_IS_POINTER || strchr(field->type, '*'))
+		argument->base = 16;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(types[i].name, c_type) == 0 && types[i].size <= sizeof(long)) {
+			argument->type = types[i].type;
+			argument->size = types[i].size;
+		}
+}
+
+int format_read_arguments(struct tep_handle *tep, const char *text, size_t size,
+			  struct format_argument arguments[6])
+{
+	struct tep_event *event;
+	int nr = 0;
+	int ret = parse_format(tep, "syscalls", text, size, &event);
+
+	if (ret < 0)
+		return ret;
+	for (const struct tep_format_field *field = event->format.fields; field && nr < 6;
+	     field = field->next) {
+		/* The number is first; __data_loc fields of newer kernels are no arguments. */
+		if (strcmp(field->name, "__syscall_nr") == 0 || strcmp(field->name, "nr") == 0 ||
+		    field->flags & TEP_FIELD_IS_DYNAMIC)
+			continue;
+		choose_argument(field, &arguments[nr++]);
+	}
+	return nr;
+}
+
+/* Where a __data_loc field points to, or NULL when that is not within the record. */
+static const uint8_t *locate(const struct format_op *op, const uint8_t *record,
+			     uint32_t record_size, uint32_t *ret_size)
+{
+	uint32_t word, offset;
+
+	memcpy(&word, record + op->offset, sizeof(word));
+	offset = (word & 0xffff) + (op->is_relative ? op->offset + 4u : 0);
+	*ret_size = word >> 16;
+	if (offset > record_size || *ret_size > record_size - offset)
+		return NULL;
+	return record + offset;
+}
+
+static uint8_t *put_text(uint8_t *to, const uint8_t *text, uint32_t size)
+{
+	size_t length = strnlen((const char *)text, size);
+
+	memcpy(to, text, length);
+	to[length] = '\0';
+	return to + length + 1;
+}
+
+static uint8_t *put_bytes(uint8_t *to, const uint8_t *bytes, uint32_t size)
+{
+	uint16_t length = (uint16_t)size;
+
+	memcpy(to, &length, sizeof(length));
+	memcpy(to + sizeof(length), bytes, length);
+	return to + sizeof(length) + length;
+}
+
+int format_translate(const struct format_plan *plan, const uint8_t *record, uint32_t record_size,
+		     uint8_t *payload, uint32_t capacity)
+{
+	uint8_t *to = payload;
+
+	if (record_size < plan->min_record_size || capacity < plan->max_payload_size)
+		return -EBADMSG;
+	capacity -= plan->max_payload_size; /* what is left for __data_loc fields */
+	for (uint32_t i = 0; i < plan->nr_ops; i++) {
+		const struct format_op *op = &plan->ops[i];
+		const uint8_t *from;
+		uint32_t size;
+
+		switch (op->kind) {
+		case FORMAT_COPY:
+			memcpy(to, record + op->offset, op->size);
+			to += op->size;
+			break;
+		case FORMAT_TEXT:
+			to = put_text(to, record + op->offset, op->size);
+			break;
+		case FORMAT_BYTES:
+			to = put_bytes(to, record + op->offset, op->size);
+			break;
+		default:
+			from = locate(op, record, record_size, &size);
+			if (!from || size > capacity)
+				return -EBADMSG;
+			capacity -= size;
+			to = op->kind == FORMAT_LOC_TEXT ? put_text(to, from, size)
+							 : put_bytes(to, from, size);
+		}
+	}
+	return (int)(to - payload);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernel-bridge/backends/ftrace-instance.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { REMOVE_TRIES = 200, REMOVE_PAUSE_NS = 5000000 };
+
+/* When a process began, in clock ticks since boot; 0 when there is none of that pid. */
+static uint64_t start_time(pid_t pid)
+{
+	char dir[32], *text, *at;
+	uint64_t ticks = 0;
+
+	snprintf(dir, sizeof(dir), "/proc/%d", (int)pid);
+	if (tracefs_read(dir, "stat", &text) < 0)
+		return 0;
+	at = strrchr(text, ')'); /* the name may hold anything; field 3 is behind it */
+	for (int field = 3; at && field <= 22; field++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		ticks = strtoull(at, NULL, 10);
+	free(text);
+	return ticks;
+}
+
+static void pause_briefly(void)
+{
+	const struct timespec pause = {.tv_nsec = REMOVE_PAUSE_NS};
+
+	nanosleep(&pause, NULL);
+}
+
+/* The kernel says EBUSY while a reader is still on its way out. */
+static int remove_dir(const char *dir, int tries)
+{
+	int ret;
+
+	do {
+		ret = rmdir(dir) < 0 ? -errno : 0;
+		if (ret != -EBUSY)
+			break;
+		pause_briefly();
+	} while (--tries > 0);
+	return ret;
+}
+
+static int open_raw(struct ftrace_instance *instance)
+{
+	long nr = sysconf(_SC_NPROCESSORS_CONF);
+	int nr_open = 0;
+
+	instance->raw = calloc((size_t)nr, sizeof(*instance->raw));
+	if (!instance->raw)
+		return -ENOMEM;
+	instance->nr_raw = (int)nr;
+	for (int cpu = 0; cpu < nr; cpu++) {
+		char path[TRACEFS_PATH + 64];
+
+		snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/trace_pipe_raw", instance->dir, cpu);
+		instance->raw[cpu] = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		if (instance->raw[cpu] < 0 && errno != ENOENT && errno != ENODEV && errno != ENXIO)
+			return -errno;
+		nr_open += instance->raw[cpu] >= 0;
+	}
+	return nr_open ? 0 : -ENODEV;
+}
+
+static int set_up(struct ftrace_instance *instance, const char *clock, uint32_t buffer_kb,
+		  const char **ret_what)
+{
+	char text[32];
+	int ret;
+
+	*ret_what = "tracing_on";
+	ret = tracefs_write(instance->dir, "tracing_on", "0", 0);
+	if (ret < 0)
+		return ret;
+	*ret_what = "trace_clock";
+	ret = tracefs_write(instance->dir, "trace_clock", clock, 0);
+	if (ret < 0)
+		return ret;
+	/*
+	 * Overwrite: a full buffer loses its oldest pages, and the page behind the gap says so and
+	 * how many, so that a loss is counted and has its place. Discarding the newest would only
+	 * count. It also keeps what is nearest to the late event.
+	 */
+	*ret_what = "options/overwrite";
+	ret = tracefs_write(instance->dir, "options/overwrite", "1", 0);
+	if (ret < 0)
+		return ret;
+	*ret_what = "options/disable_on_free";
+	ret = tracefs_write(instance->dir, "options/disable_on_free", "1", 0);
+	if (ret < 0)
+		return ret;
+	/* Names for its own text output cost time at each switch; not every kernel has these. */
+	tracefs_write(instance->dir, "options/record-cmd", "0", 0);
+	tracefs_write(instance->dir, "options/markers", "0", 0);
+	*ret_what = "buffer_size_kb";
+	snprintf(text, sizeof(text), "%u", buffer_kb);
+	return tracefs_write(instance->dir, "buffer_size_kb", text, 0);
+}
+
+int ftrace_instance_open(struct ftrace_instance *instance, const char *suffix, const char *clock,
+			 uint32_t buffer_kb, const char **ret_what)
+{
+	const char *root = tracefs_root();
+	char path[TRACEFS_PATH + 64];
+	int ret;
+
+	memset(instance, 0, sizeof(*instance));
+	instance->free_buffer = -1;
+	*ret_what = "instances";
+	if (!root)
+		return -ENOENT;
+	snprintf(path, sizeof(path), "%s/instances/weft-%d-%" PRIu64 "-%s", root, (int)getpid(),
+		 start_time(getpid()), suffix);
+	remove_dir(path, 1); /* of a probe of ours that was interrupted */
+	if (mkdir(path, 0700) < 0)
+		return -errno;
+	strcpy(instance->dir, path);
+	ret = set_up(instance, clock, buffer_kb, ret_what);
+	if (ret == 0) {
+		*ret_what = "free_buffer";
+		snprintf(path, sizeof(path), "%s/free_buffer", instance->dir);
+		instance->free_buffer = open(path, O_WRONLY | O_CLOEXEC);
+		ret = instance->free_buffer < 0 ? -errno : 0;
+	}
+	if (ret == 0) {
+		*ret_what = "trace_pipe_raw";
+		ret = open_raw(instance);
+	}
+	if (ret < 0)
+		ftrace_instance_close(instance);
+	return ret;
+}
+
+void ftrace_instance_close(struct ftrace_instance *instance)
+{
+	if (!instance->dir[0])
+		return;
+	tracefs_write(instance->dir, "tracing_on", "0", 0);
+	tracefs_write(instance->dir, "events/enable", "0", 0);
+	for (int cpu = 0; cpu < instance->nr_raw; cpu++)
+		if (instance->raw[cpu] >= 0)
+			close(instance->raw[cpu]);
+	free(instance->raw);
+	if (instance->free_buffer >= 0)
+		close(instance->free_buffer);
+	remove_dir(instance->dir, REMOVE_TRIES);
+	memset(instance, 0, sizeof(*instance));
+	instance->free_buffer = -1;
+}
+
+static uint64_t counter(const char *text, const char *name)
+{
+	const char *at = text;
+	size_t length = strlen(name);
+
+	while (at) {
+		if (strncmp(at, name, length) == 0 && at[length] == ':')
+			return strtoull(at + length + 1, NULL, 10);
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	return 0;
+}
+
+int ftrace_instance_stats(const struct ftrace_instance *instance, int cpu,
+			  struct ftrace_stats *ret_stats)
+{
+	char file[64], *text;
+	long ret;
+
+	snprintf(file, sizeof(file), "per_cpu/cpu%d/stats", cpu);
+	ret = tracefs_read(instance->dir, file, &text);
+	if (ret < 0)
+		return (int)ret;
+	*ret_stats = (struct ftrace_stats){
+		.entries = counter(text, "entries"),
+		.overrun = counter(text, "overrun"),
+		.commit_overrun = counter(text, "commit overrun"),
+		.dropped = counter(text, "dropped events"),
+		.read = counter(text, "read events"),
+	};
+	free(text);
+	return 0;
+}
+
+/* Is this an instance of ours whose maker is dead? */
+static bool is_leftover(const char *name)
+{
+	uint64_t began, now;
+	int pid, end = 0;
+
+	if (sscanf(name, "weft-%d-%" SCNu64 "-%n", &pid, &began, &end) != 2 || !end || pid <= 0)
+		return false;
+	now = start_time(pid);
+	return now != began;
+}
+
+int ftrace_remove_leftovers(void)
+{
+	const char *root = tracefs_root();
+	char path[TRACEFS_PATH + 300];
+	struct dirent *entry;
+	int nr = 0;
+	DIR *dir;
+
+	if (!root)
+		return 0;
+	snprintf(path, sizeof(path), "%s/instances", root);
+	dir = opendir(path);
+	if (!dir)
+		return 0;
+	while ((entry = readdir(dir))) {
+		if (!is_leftover(entry->d_name))
+			continue;
+		snprintf(path, sizeof(path), "%s/instances/%s", root, entry->d_name);
+		/*
+		 * No more than this: where somebody reads it, it is not dead, only in a pid
+		 * namespace that we do not see, and the kernel says EBUSY.
+		 */
+		nr += remove_dir(path, 1) < 0;
+	}
+	closedir(dir);
+	return nr;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ftrace.h - within the ftrace backend: what its files share, and what its tests look at.
+ */
+#ifndef KERNEL_BRIDGE_FTRACE_H
+#define KERNEL_BRIDGE_FTRACE_H
+
+#include "kernel-bridge/backend.h"
+#include "kernel-bridge/backends/ftrace-events.h"
+#include "kernel-bridge/backends/ftrace-format.h"
+#include "kernel-bridge/backends/ftrace-instance.h"
+#include "kernel-bridge/backends/ftrace-page.h"
+#include "kernel-bridge/backends/ftrace-syscalls.h"
+
+enum ftrace_part {
+	FTRACE_SCHED, /* the whole machine's events */
+	FTRACE_TASK,  /* system calls and faults: of the traced programs, or of everybody */
+	FTRACE_NR_PARTS,
+};
+
+/* One tracepoint that is recorded. */
+struct ftrace_event {
+	char *system, *event; /* as in tracefs */
+	enum ftrace_part part;
+	struct format_plan plan;
+	struct trace_event_class *own_class;   /* ours until its first event */
+	const struct trace_event_class *class; /* the sink's, from then on */
+};
+
+/* One CPU of one instance. */
+struct ftrace_stream {
+	struct ftrace_page_reader pages;
+	int cpu;
+	uint32_t number; /* the sink's */
+	uint64_t last;	 /* stamp of the last event; the start before there is one */
+	uint64_t nr_read;
+	uint64_t nr_overrun_told; /* of the kernel's cumulative counts */
+	uint64_t nr_dropped_told;
+	bool had_unknown_loss;
+};
+
+struct ftrace_instance_part {
+	struct ftrace_instance instance;
+	struct ftrace_stream *streams;
+	int nr_streams;
+	bool is_wanted;	 /* has any event */
+	bool is_enabled; /* its events are switched on */
+};
+
+struct ftrace {
+	struct bridge_sink sink;
+	struct tep_handle *tep;
+	enum clock_kind clock;
+	bool is_everybody;
+	bool has_syscalls;
+	bool is_enabled, is_stopped;
+	struct ftrace_instance_part parts[FTRACE_NR_PARTS];
+	struct {
+		struct ftrace_event **items;
+		size_t nr, capacity;
+	} events;
+	struct ftrace_event **by_id; /* by common_type; NULL: not ours */
+	uint32_t nr_ids;
+	struct format_common common;
+	struct ftrace_syscalls syscalls;
+	struct {
+		pid_t *items;
+		size_t nr, capacity;
+	} excluded;
+	int watcher;			/* closing it sends the watcher away */
+	uint64_t start_ticks, start_ns; /* at open: what a tick is, roughly */
+	uint64_t stop_ticks;
+	uint8_t *payload; /* FTRACE_PAYLOAD bytes */
+};
+
+enum { FTRACE_PAYLOAD = 1 << 18 };
+
+/* ftrace-select.c: which events, with their plans, by config. */
+int ftrace_select(struct ftrace *ftrace, const struct bridge_config *config, char *reterr,
+		  size_t reterr_size);
+/* Switches the events of a part on; *ret_missing: how many this kernel refused. */
+int ftrace_switch_on(struct ftrace *ftrace, enum ftrace_part part, int *ret_missing);
+void ftrace_unselect(struct ftrace *ftrace);
+
+/* ftrace-drain.c */
+int64_t ftrace_drain(void *self, uint64_t now);
+
+/* What the kernel counted, and what we did: written = read + lost, when all is drained. */
+struct ftrace_totals {
+	uint64_t written, read, lost;
+};
+int ftrace_count(const struct ftrace *ftrace, struct ftrace_totals *ret_totals);
+
+/* ftrace-probe.c */
+void ftrace_probe(struct backend_report *ret_report);
+/* The word of trace_clock for a kind of ticks. */
+const char *ftrace_clock_word(enum clock_kind kind);
+/* 0, or -errno and one sentence: no tracefs, no rights, no such clock. */
+int ftrace_check_access(enum clock_kind clock, char *reterr, size_t reterr_size);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernel-bridge/bridge.h"
+
+#include <string.h>
+
+const struct backend *const bridge_backends[] = {
+	&backend_ftrace,
+	&backend_none,
+	&backend_fake, /* by name only: without a script its probe says no */
+	NULL,
+};
+
+const struct backend *bridge_find(const char *name)
+{
+	size_t length = strcspn(name, ":");
+
+	for (size_t i = 0; bridge_backends[i]; i++) {
+		const struct backend *backend = bridge_backends[i];
+
+		if (strncmp(backend->name, name, length) == 0 && !backend->name[length])
+			return backend;
+	}
+	return NULL;
+}
+
+const struct backend *bridge_choose(struct backend_report *ret_report)
+{
+	struct backend_report report, first = {0};
+
+	for (size_t i = 0; bridge_backends[i]; i++) {
+		bridge_backends[i]->probe(&report);
+		if (i == 0)
+			first = report;
+		if (!report.works)
+			continue;
+		/* What the best one lacks is what the user can do something about. */
+		if (i > 0 && first.reason[0])
+			memcpy(report.reason, first.reason, sizeof(report.reason));
+		*ret_report = report;
+		return bridge_backends[i];
+	}
+	*ret_report = first;
+	return &backend_none;
+}
