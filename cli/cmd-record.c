@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd-record.c - `weft record`: a program, or the whole machine, into a trace.
+ *
+ * The program is forked and held, weft-consumerd switches everything on, the program is let go;
+ * when it ends, the recording is stopped and written, and its exit status becomes ours.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/parse-size.h"
+#include "cli/cli.h"
+#include "cli/record-daemon.h"
+#include "cli/record-program.h"
+
+#define MAX_PATTERNS 60
+#define STATUS_INTERVAL_MS 500
+#define NS_PER_S 1000000000u
+#define NS_PER_MS 1000000u
+
+struct record_options {
+	const char *dir, *kernel, *backend, *clock;
+	const char *extra[MAX_PATTERNS + 1], *markers[MAX_PATTERNS + 1];
+	size_t nr_extra, nr_markers;
+	pid_t pid;
+	uint64_t duration_ns, ring_size;
+	char **argv; /* NULL: no program */
+};
+
+struct recorder {
+	struct record_options options;
+	char dir[PATH_MAX];	/* absolute */
+	char preload[PATH_MAX]; /* "": none */
+	char backend[PATH_MAX]; /* with an absolute path after the colon */
+	const char *name;	/* of the trace, for people */
+	struct daemon_link link;
+	json_int_t session;
+	struct held_program program;
+	int signal_fd, pid_fd;
+	sigset_t old_signals;
+	uint64_t end_ns;     /* when -d runs out; 0: never */
+	bool is_interrupted; /* by one ^C: the program has it too */
+	bool is_over;	     /* the recording is to end */
+	bool has_exited;
+	int status; /* of the program, as waitpid() tells */
+	bool shows_progress, has_said_problem;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static int add_pattern(const char **list, size_t *nr, const char *pattern)
+{
+	if (*nr == MAX_PATTERNS)
+		return -E2BIG;
+	list[(*nr)++] = pattern;
+	return 0;
+}
+
+/* Return: 0, or CLI_ERROR, having said why. */
+static int take_option(struct record_options *options, int option)
+{
+	char *end;
+
+	switch (option) {
+	case 'o':
+		options->dir = optarg;
+		return 0;
+	case 'p':
+		options->pid = (pid_t)strtol(optarg, &end, 10);
+		if (*end || options->pid <= 0)
+			return cli_usage_error(&command_record, "'%s' is no process number",
+					       optarg);
+		return 0;
+	case 'k':
+		options->kernel = optarg;
+		return 0;
+	case 'b':
+		options->backend = optarg;
+		return 0;
+	case 'c':
+		options->clock = optarg;
+		if (strcmp(optarg, "ordered") && strcmp(optarg, "fast"))
+			return cli_usage_error(&command_record,
+					       "--clock is 'ordered' or 'fast', not '%s'", optarg);
+		return 0;
+	case 'e':
+		if (add_pattern(options->extra, &options->nr_extra, optarg) < 0)
+			return cli_usage_error(&command_record, "too many -e");
+		return 0;
+	case 'm':
+		if (add_pattern(options->markers, &options->nr_markers, optarg) < 0)
+			return cli_usage_error(&command_record, "too many -m");
+		return 0;
+	case 'd':
+		if (parse_duration(optarg, NS_PER_S, &options->duration_ns) < 0 ||
+		    !options->duration_ns)
+			return cli_usage_error(&command_record, "'%s' is no time", optarg);
+		return 0;
+	case 'r':
+		if (parse_size(optarg, &options->ring_size) < 0 || options->ring_size > 1u << 30)
+			return cli_usage_error(&command_record, "'%s' is no ring size (64K to 1G)",
+					       optarg);
+		return 0;
+	default:
+		return cli_usage_error(&command_record, "no such option, or its value is missing");
+	}
+}
+
+static int parse_options(int argc, char **argv, struct record_options *options)
+{
+	static const struct option table[] = {
+		{"output", required_argument, NULL, 'o'},
+		{"pid", required_argument, NULL, 'p'},
+		{"kernel", required_argument, NULL, 'k'},
+		{"event", required_argument, NULL, 'e'},
+		{"marker", required_argument, NULL, 'm'},
+		{"backend", required_argument, NULL, 'b'},
+		{"clock", required_argument, NULL, 'c'},
+		{"duration", required_argument, NULL, 'd'},
+		{"ring-size", required_argument, NULL, 'r'},
+		{0},
+	};
+	int option, ret;
+
+	opterr = 0;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "+o:p:e:m:d:", table, NULL)) >= 0) {
+		ret = take_option(options, option);
+		if (ret)
+			return ret;
+	}
+	if (optind < argc)
+		options->argv = argv + optind;
+	if (options->argv && options->pid)
+		return cli_usage_error(&command_record, "-p and a program exclude each other");
+	return 0;
+}
+
+/* A folder's absolute path, for consumerd lives elsewhere. Return: 0 or -ENAMETOOLONG, -errno. */
+static int make_absolute(const char *path, char *ret_path)
+{
+	char here[PATH_MAX];
+	int got;
+
+	if (*path == '/') {
+		got = snprintf(ret_path, PATH_MAX, "%s", path);
+	} else {
+		if (!getcwd(here, sizeof(here)))
+			return -errno;
+		got = snprintf(ret_path, PATH_MAX, "%s/%s", here, path);
+	}
+	return got < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/* weft-DATE-TIME, with a number behind it where that is taken. */
+static void name_trace(char *ret_name, size_t size)
+{
+	time_t now = time(NULL);
+	struct tm local;
+	char stamp[32];
+
+	localtime_r(&now, &local);
+	strftime(stamp, sizeof(stamp), "weft-%Y%m%d-%H%M%S", &local);
+	snprintf(ret_name, size, "%s", stamp);
+	for (int i = 2; access(ret_name, F_OK) == 0 && i < 1000; i++)
+		snprintf(ret_name, size, "%s-%d", stamp, i);
+}
+
+static int choose_dir(struct recorder *recorder)
+{
+	char name[64];
+	const char *dir = recorder->options.dir;
+	int ret;
+
+	if (!dir) {
+		name_trace(name, sizeof(name));
+		dir = name;
+	}
+	ret = make_absolute(dir, recorder->dir);
+	if (ret < 0) {
+		log_error("record: cannot use %s: %s", dir, strerror(-ret));
+		return ret;
+	}
+	if (recorder->options.dir) {
+		recorder->name = recorder->options.dir;
+	} else {
+		recorder->name = strrchr(recorder->dir, '/') + 1;
+	}
+	return 0;
+}
+
+/* "fake:FILE" names a file that consumerd must find. */
+static int choose_backend(struct recorder *recorder)
+{
+	const char *backend = recorder->options.backend, *colon;
+	char file[PATH_MAX];
+	int got;
+
+	colon = backend ? strchr(backend, ':') : NULL;
+	if (!colon) {
+		snprintf(recorder->backend, sizeof(recorder->backend), "%s",
+			 backend ? backend : "");
+		return 0;
+	}
+	if (make_absolute(colon + 1, file) < 0)
+		return -ENAMETOOLONG;
+	got = snprintf(recorder->backend, sizeof(recorder->backend), "%.*s:%s",
+		       (int)(colon - backend), backend, file);
+	return got < (int)sizeof(recorder->backend) ? 0 : -ENAMETOOLONG;
+}
+
+static void choose_preload(struct recorder *recorder)
+{
+	static const char *const places[] = {".libs/libmarker.so", "libmarker.so",
+					     WEFT_LIBDIR "/libmarker.so",
+					     WEFT_LIBDIR "/libmarker.so.0", NULL};
+	char path[PATH_MAX];
+
+	if (!recorder->options.argv)
+		return;
+	if (daemon_find("WEFT_LIBMARKER", places, path) < 0) {
+		log_warning("record: no markers: no libmarker at %s; set WEFT_LIBMARKER", path);
+		return;
+	}
+	if (make_absolute(path, recorder->preload) < 0 || strpbrk(recorder->preload, " :")) {
+		log_warning("record: no markers: ld.so takes no path with a space or colon: %s",
+			    path);
+		recorder->preload[0] = '\0';
+	}
+}
+
+static json_t *text_array(const char *const *texts)
+{
+	json_t *array = json_array();
+
+	for (; *texts; texts++)
+		json_array_append_new(array, json_string(*texts));
+	return array;
+}
+
+/* The command line as one text, for the trace's header. */
+static json_t *command_text(char *const *argv)
+{
+	char text[512] = "";
+	size_t used = 0;
+	json_t *json;
+
+	for (; argv && *argv && used < sizeof(text); argv++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? " " : "",
+					 *argv);
+	json = json_string(text);
+	return json ? json : json_string(""); /* not UTF-8 */
+}
+
+static json_t *start_request(const struct recorder *recorder)
+{
+	const struct record_options *options = &recorder->options;
+	pid_t pid = options->argv ? recorder->program.pid : options->pid;
+
+	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:s, s:I, s:o}", "command", "start",
+			 "dir", recorder->dir, "pid", (int)pid, "kernel",
+			 options->kernel ? options->kernel : "default", "backend",
+			 recorder->backend, "extra", text_array(options->extra), "markers",
+			 text_array(options->markers), "clock",
+			 options->clock ? options->clock : "ordered", "ring_size",
+			 (json_int_t)options->ring_size, "argv", command_text(options->argv));
+}
+
+static const char *text_of(const json_t *answer, const char *key)
+{
+	const char *text = json_string_value(json_object_get(answer, key));
+
+	return text ? text : "";
+}
+
+/* Return: 0 or -1, having said why not. */
+static int start(struct recorder *recorder)
+{
+	char why[512] = "";
+	json_t *answer = NULL;
+	int ret = -1;
+
+	/* One that is about to end may still have taken the connection: then once more. */
+	for (int i = 0; i < 2 && !answer; i++) {
+		if (daemon_connect(&recorder->link, why, sizeof(why)) < 0) {
+			log_error("record: %s", why);
+			return -1;
+		}
+		answer = daemon_ask(&recorder->link, start_request(recorder));
+	}
+	if (!answer) {
+		log_error("record: weft-consumerd ended before the recording began");
+	} else if (!json_is_true(json_object_get(answer, "ok"))) {
+		log_error("record: %s", text_of(answer, "error"));
+	} else {
+		recorder->session = json_integer_value(json_object_get(answer, "session"));
+		if (*text_of(answer, "missing"))
+			log_warning("record: %s", text_of(answer, "missing"));
+		ret = 0;
+	}
+	json_decref(answer);
+	return ret;
+}
+
+static int open_signals(struct recorder *recorder)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		sigaddset(&signals, numbers[i]);
+	sigprocmask(SIG_BLOCK, &signals, &recorder->old_signals);
+	recorder->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	return recorder->signal_fd < 0 ? -errno : 0;
+}
+
+static void reap(struct recorder *recorder)
+{
+	int status;
+
+	if (recorder->program.pid > 0 && !recorder->has_exited &&
+	    waitpid(recorder->program.pid, &status, WNOHANG) == recorder->program.pid) {
+		recorder->has_exited = recorder->is_over = true;
+		recorder->status = status;
+	}
+}
+
+/* ^C reaches the program as well: its end ends the recording. The second one does so at once. */
+static void take_signal(struct recorder *recorder, const struct signalfd_siginfo *signal)
+{
+	if (signal->ssi_signo == SIGCHLD) {
+		reap(recorder);
+		return;
+	}
+	if (recorder->is_interrupted || recorder->program.pid <= 0)
+		recorder->is_over = true;
+	recorder->is_interrupted = true;
+	/* Not from the terminal: then only we have it so far. */
+	if (signal->ssi_code != SI_KERNEL && recorder->program.pid > 0 && !recorder->has_exited)
+		kill(recorder->program.pid, (int)signal->ssi_signo);
+}
+
+static void take_signals(struct recorder *recorder)
+{
+	struct signalfd_siginfo signal;
+
+	while (read(recorder->signal_fd, &signal, sizeof(signal)) == sizeof(signal))
+		take_signal(recorder, &signal);
+}
+
+/* 81204113 as "81,204,113". */
+static void format_count(uint64_t count, char *ret_text, size_t size)
+{
+	char digits[32];
+	int length = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+	size_t used = 0;
+
+	for (int i = 0; i < length && used + 2 < size; i++) {
+		if (i > 0 && (length - i) % 3 == 0)
+			ret_text[used++] = ',';
+		ret_text[used++] = digits[i];
+	}
+	ret_text[used] = '\0';
+}
+
+static void format_bytes(uint64_t bytes, char *ret_text, size_t size)
+{
+	static const char *const units[] = {"kB", "MB", "GB", "TB"};
+	double value = (double)bytes / 1000;
+	size_t unit = 0;
+
+	while (value >= 999.95 && unit < 3) {
+		value /= 1000;
+		unit++;
+	}
+	snprintf(ret_text, size, "%.1f %s", value, units[unit]);
+}
+
+static uint64_t figure(const json_t *answer, const char *key)
+{
+	json_int_t value = json_integer_value(json_object_get(answer, key));
+
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+/* "81,204,113 events, 60.0 s, 2.1 GB, 0 discarded" */
+static void format_figures(const json_t *answer, char *ret_text, size_t size)
+{
+	char events[40], discarded[40], bytes[24];
+
+	format_count(figure(answer, "events"), events, sizeof(events));
+	format_count(figure(answer, "discarded"), discarded, sizeof(discarded));
+	format_bytes(figure(answer, "bytes"), bytes, sizeof(bytes));
+	snprintf(ret_text, size, "%s events, %.1f s, %s, %s discarded", events,
+		 json_number_value(json_object_get(answer, "seconds")), bytes, discarded);
+}
+
+static void clear_progress(const struct recorder *recorder)
+{
+	if (recorder->shows_progress)
+		fputs("\r\033[K", stderr);
+}
+
+static void say_problem(struct recorder *recorder, const json_t *answer)
+{
+	const char *problem = text_of(answer, "problem");
+
+	if (!*problem || recorder->has_said_problem)
+		return;
+	clear_progress(recorder);
+	log_error("record: %s: %s; what cannot be written is counted as discarded", recorder->name,
+		  problem);
+	recorder->has_said_problem = true;
+}
+
+static json_t *session_request(const struct recorder *recorder, const char *command)
+{
+	return json_pack("{s:s, s:I}", "command", command, "session", recorder->session);
+}
+
+/* Return: false when the daemon is gone. */
+static bool show_status(struct recorder *recorder)
+{
+	json_t *answer = daemon_ask(&recorder->link, session_request(recorder, "status"));
+	char text[160];
+
+	if (!answer)
+		return false;
+	say_problem(recorder, answer);
+	if (recorder->shows_progress) {
+		format_figures(answer, text, sizeof(text));
+		fprintf(stderr, "\r\033[K%s: %s", recorder->name, text);
+	}
+	json_decref(answer);
+	return true;
+}
+
+static int poll_timeout(const struct recorder *recorder)
+{
+	uint64_t now = now_ns(), left_ms;
+
+	if (!recorder->end_ns)
+		return STATUS_INTERVAL_MS;
+	if (now >= recorder->end_ns)
+		return 0;
+	left_ms = (recorder->end_ns - now) / NS_PER_MS + 1;
+	return left_ms < STATUS_INTERVAL_MS ? (int)left_ms : STATUS_INTERVAL_MS;
+}
+
+/* Until the program ends, the time is up, or ^C. Return: false when the daemon has gone meanwhile.
+ */
+static bool watch(struct recorder *recorder)
+{
+	uint64_t next_status = 0;
+	bool is_alive = true;
+
+	while (!recorder->is_over) {
+		struct pollfd fds[] = {
+			{.fd = recorder->signal_fd, .events = POLLIN},
+			{.fd = recorder->pid_fd, .events = POLLIN},
+			{.fd = recorder->link.fd, .events = POLLIN},
+		};
+
+		(void)poll(fds, 3, poll_timeout(recorder));
+		if (fds[0].revents)
+			take_signals(recorder);
+		if (recorder->pid_fd >= 0 && fds[1].revents)
+			recorder->is_over = true;
+		if (recorder->end_ns && now_ns() >= recorder->end_ns)
+			recorder->is_over = true;
+		if (recorder->link.fd >= 0 && (fds[2].revents || now_ns() >= next_status)) {
+			next_status = now_ns() + STATUS_INTERVAL_MS * NS_PER_MS;
+			if (!show_status(recorder)) {
+				clear_progress(recorder);
+				log_error(
+					"record: weft-consumerd has ended; what it wrote is in %s",
+					recorder->name);
+				is_alive = false;
+				/* With a program, its end and status are still ours to tell. */
+				recorder->is_over = recorder->program.pid <= 0;
+			}
+		}
+	}
+	return is_alive;
+}
+
+static void stop(struct recorder *recorder)
+{
+	json_t *answer = daemon_ask(&recorder->link, session_request(recorder, "stop"));
+	char text[160];
+
+	clear_progress(recorder);
+	if (!answer) {
+		log_error("record: weft-consumerd has ended; what it wrote is in %s",
+			  recorder->name);
+		return;
+	}
+	say_problem(recorder, answer);
+	format_figures(answer, text, sizeof(text));
+	fprintf(stderr, "%s: %s, clock ±%" PRIu64 " ns\n", recorder->name, text,
+		figure(answer, "clock_error_ns"));
+	json_decref(answer);
+}
+
+static int exit_status(const struct recorder *recorder)
+{
+	if (!recorder->has_exited)
+		return CLI_OK;
+	if (WIFSIGNALED(recorder->status))
+		return 128 + WTERMSIG(recorder->status);
+	return WEXITSTATUS(recorder->status);
+}
+
+/* As a shell does: 127 when it is not there, 126 when it is but cannot run. */
+static int exec_failed(const char *name, int error)
+{
+	log_error("record: cannot run '%s': %s", name, strerror(-error));
+	return error == -ENOENT ? 127 : 126;
+}
+
+/* Everything is ready: records. Return: the exit status. */
+static int record(struct recorder *recorder)
+{
+	const struct record_options *options = &recorder->options;
+	int ret;
+
+	if (start(recorder) < 0) {
+		program_drop(&recorder->program);
+		return CLI_ERROR;
+	}
+	if (options->argv) {
+		ret = program_let_go(&recorder->program);
+		if (ret < 0) {
+			stop(recorder);
+			return exec_failed(options->argv[0], ret);
+		}
+	}
+	if (options->duration_ns)
+		recorder->end_ns = now_ns() + options->duration_ns;
+	/* It may have ended before its SIGCHLD could be waited for. */
+	reap(recorder);
+	if (watch(recorder))
+		stop(recorder);
+	return exit_status(recorder);
+}
+
+static int prepare(struct recorder *recorder)
+{
+	struct record_options *options = &recorder->options;
+	int ret;
+
+	if (options->argv) {
+		ret = program_check(options->argv[0]);
+		if (ret < 0)
+			return exec_failed(options->argv[0], ret);
+	}
+	if (choose_dir(recorder) < 0 || choose_backend(recorder) < 0)
+		return CLI_ERROR;
+	choose_preload(recorder);
+	if (options->pid) {
+		recorder->pid_fd = (int)syscall(SYS_pidfd_open, options->pid, 0);
+		if (recorder->pid_fd < 0) {
+			log_error("record: no process %d", options->pid);
+			return CLI_ERROR;
+		}
+	}
+	ret = open_signals(recorder);
+	if (ret == 0 && options->argv)
+		ret = program_hold(&recorder->program, options->argv,
+				   recorder->preload[0] ? recorder->preload : NULL,
+				   &recorder->old_signals);
+	if (ret < 0)
+		log_error("record: cannot start: %s", strerror(-ret));
+	return ret < 0 ? CLI_ERROR : 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct recorder *recorder = calloc(1, sizeof(*recorder));
+	int ret;
+
+	if (!recorder)
+		return CLI_ERROR;
+	recorder->link.fd = recorder->signal_fd = recorder->pid_fd = -1;
+	recorder->shows_progress = isatty(STDERR_FILENO);
+	ret = parse_options(argc, argv, &recorder->options);
+	if (ret == 0)
+		ret = prepare(recorder);
+	if (ret == 0)
+		ret = record(recorder);
+	daemon_disconnect(&recorder->link);
+	if (recorder->pid_fd >= 0)
+		close(recorder->pid_fd);
+	if (recorder->signal_fd >= 0)
+		close(recorder->signal_fd);
+	free(recorder);
+	return ret;
+}
+
+const struct command command_record = {
+	.name = "record",
+	.usage = "[OPTIONS] [-- CMD ARGS]",
+	.summary = "record a program, or the whole machine, into a trace",
+	.help = "Records the markers of programs and the kernel's scheduling, interrupts, block "
+		"I/O\n"
+		"and, of CMD or PID and its children, system calls and page faults. With CMD, "
+		"until\n"
+		"it ends; else until ^C. The exit status is CMD's, 128 + N when signal N ended "
+		"it.\n\n"
+		"  -o, --output=DIR       the trace's folder (default: weft-DATE-TIME)\n"
+		"  -p, --pid=PID          a program that runs already; the recording ends with it\n"
+		"      --kernel=SET       default, all (system calls and faults of all programs), "
+		"none,\n"
+		"                         or some of "
+		"sched,irq,softirq,block,timer,workqueue,signal,\n"
+		"                         syscall,fault\n"
+		"  -e, --event=PATTERN    more kernel events, such as 'drm:*'; may be repeated\n"
+		"  -m, --marker=PATTERN   only these markers, such as 'player:*' or "
+		"'!player:poll'; the\n"
+		"                         last that matches decides; may be repeated\n"
+		"      --backend=NAME     where kernel events come from; 'weft doctor' lists them\n"
+		"      --clock=KIND       ordered (default), or fast: cheaper markers, order "
+		"between\n"
+		"                         threads exact to 0.5 us only\n"
+		"  -d, --duration=TIME    end the recording after TIME (10, 1.5s, 2m); CMD then "
+		"goes on\n"
+		"                         without it, and the exit status is 0\n"
+		"      --ring-size=SIZE   of each thread's ring (default: 4M)\n\n"
+		"^C goes to CMD too; the recording ends when CMD does. A second ^C ends it at "
+		"once.\n"
+		"Either way what was recorded is written.\n\n"
+		"  weft record -- player clip.mp4\n"
+		"  weft record -d 10 --kernel=sched,irq\n",
+	.run = run,
+};

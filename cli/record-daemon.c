@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record-daemon.c - weft-consumerd as `weft` sees it.
+ */
+#include "cli/record-daemon.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "consumerd/control.h"
+#include "libmarker/rendezvous.h"
+
+/* Another one may be on its way up, or down. */
+#define CONNECT_TRIES 100
+#define TRY_PAUSE_NS 20000000
+
+/* The folder of this program, with a slash at its end. */
+static void own_folder(char *ret_folder, size_t size)
+{
+	ssize_t got = readlink("/proc/self/exe", ret_folder, size - 1);
+	char *slash;
+
+	ret_folder[got > 0 ? got : 0] = '\0';
+	slash = strrchr(ret_folder, '/');
+	if (slash)
+		slash[1] = '\0';
+}
+
+int daemon_find(const char *variable, const char *const *names, char *ret_path)
+{
+	char folder[PATH_MAX - 64];
+	const char *named = getenv(variable);
+
+	if (named && *named) {
+		snprintf(ret_path, PATH_MAX, "%s", named);
+		return access(ret_path, R_OK) == 0 ? 0 : -ENOENT;
+	}
+	own_folder(folder, sizeof(folder));
+	for (; *names; names++) {
+		snprintf(ret_path, PATH_MAX, "%s%s", **names == '/' ? "" : folder, *names);
+		if (access(ret_path, R_OK) == 0)
+			return 0;
+	}
+	return -ENOENT;
+}
+
+/* Return: 0 or -errno. */
+static int try_connect(struct daemon_link *link, const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int ret = 0;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	link->used = 0;
+	link->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (link->fd < 0)
+		return -errno;
+	if (connect(link->fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+		ret = -errno;
+		daemon_disconnect(link);
+	}
+	return ret;
+}
+
+/* Return: 0 when it says it is ready, or another one runs already; -errno. */
+static int start_daemon(const char *path)
+{
+	sigset_t none;
+	int status;
+	pid_t child = fork();
+
+	if (child < 0)
+		return -errno;
+	if (child == 0) {
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		execl(path, path, "--background", "--exit-when-idle", (char *)NULL);
+		_exit(127);
+	}
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) && WEXITSTATUS(status) != 127 ? 0 : -ENOEXEC;
+}
+
+int daemon_connect(struct daemon_link *link, char *reterr, size_t reterr_size)
+{
+	static const char *const places[] = {"weft-consumerd", "../weft-consumerd",
+					     WEFT_LIBEXECDIR "/weft-consumerd", NULL};
+	char folder[RENDEZVOUS_MAX_PATH], socket_path[RENDEZVOUS_MAX_PATH], path[PATH_MAX];
+	struct timespec pause = {.tv_nsec = TRY_PAUSE_NS};
+	int ret = rendezvous_folder(folder);
+
+	if (ret == 0)
+		ret = rendezvous_file(folder, CONTROL_SOCKET_NAME, socket_path);
+	if (ret < 0) {
+		snprintf(reterr, reterr_size,
+			 "no folder to meet weft-consumerd in: %s; set WEFT_RUNDIR to one of "
+			 "yours, mode 0700",
+			 strerror(-ret));
+		return ret;
+	}
+	ret = try_connect(link, socket_path);
+	if (ret == 0)
+		return 0;
+	if (daemon_find("WEFT_CONSUMERD", places, path) < 0) {
+		snprintf(reterr, reterr_size,
+			 "no weft-consumerd at %s; install it, or set WEFT_CONSUMERD", path);
+		return -ENOENT;
+	}
+	ret = start_daemon(path);
+	for (int i = 0; i < CONNECT_TRIES && ret == 0; i++) {
+		if (try_connect(link, socket_path) == 0)
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+	snprintf(reterr, reterr_size, "cannot start %s: %s", path,
+		 ret < 0 ? strerror(-ret) : "it does not answer");
+	return ret < 0 ? ret : -ETIMEDOUT;
+}
+
+static int send_all(int fd, const char *text, size_t size)
+{
+	while (size > 0) {
+		ssize_t sent = send(fd, text, size, MSG_NOSIGNAL);
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent <= 0)
+			return -EPIPE;
+		text += sent;
+		size -= (size_t)sent;
+	}
+	return 0;
+}
+
+/* The next line, as JSON; NULL when the daemon is gone. */
+static json_t *receive(struct daemon_link *link)
+{
+	char *end;
+	json_t *answer;
+	ssize_t got;
+
+	while (!(end = memchr(link->buffer, '\n', link->used))) {
+		if (link->used == sizeof(link->buffer))
+			return NULL;
+		got = recv(link->fd, link->buffer + link->used, sizeof(link->buffer) - link->used,
+			   0);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return NULL;
+		link->used += (size_t)got;
+	}
+	answer = json_loadb(link->buffer, (size_t)(end - link->buffer), 0, NULL);
+	link->used -= (size_t)(end - link->buffer) + 1;
+	memmove(link->buffer, end + 1, link->used);
+	return answer;
+}
+
+json_t *daemon_ask(struct daemon_link *link, json_t *request)
+{
+	char *text = request ? json_dumps(request, JSON_COMPACT) : NULL;
+	json_t *answer = NULL;
+
+	json_decref(request);
+	if (text && link->fd >= 0 && send_all(link->fd, text, strlen(text)) == 0 &&
+	    send_all(link->fd, "\n", 1) == 0)
+		answer = receive(link);
+	free(text);
+	if (!answer)
+		daemon_disconnect(link);
+	return answer;
+}
+
+void daemon_disconnect(struct daemon_link *link)
+{
+	if (link->fd >= 0)
+		close(link->fd);
+	link->fd = -1;
+}

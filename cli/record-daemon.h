@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record-daemon.h - weft-consumerd as `weft` sees it: found or started, asked, answered.
+ */
+#ifndef CLI_RECORD_DAEMON_H
+#define CLI_RECORD_DAEMON_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+struct daemon_link {
+	int fd; /* -1: no connection */
+	size_t used;
+	char buffer[65536];
+};
+
+/**
+ * daemon_find() - a file of ours: named by the environment, else beside this program's build, else
+ * where it was installed.
+ * @variable: "WEFT_CONSUMERD"
+ * @names: places to try, NULL-terminated; relative ones count from this program's folder
+ * @ret_path: PATH_MAX bytes
+ * Return: 0 or -ENOENT, *ret_path then the last place tried.
+ */
+int daemon_find(const char *variable, const char *const *names, char *ret_path);
+
+/**
+ * daemon_connect() - connects to the user's weft-consumerd, starting one if none answers.
+ * @reterr: on failure one sentence
+ * Return: 0 or -errno.
+ */
+int daemon_connect(struct daemon_link *link, char *reterr, size_t reterr_size);
+
+/**
+ * daemon_ask() - sends one request, waits for its answer.
+ * @request: taken over
+ * Return: the answer, the caller's; NULL when the daemon is gone.
+ */
+json_t *daemon_ask(struct daemon_link *link, json_t *request);
+
+void daemon_disconnect(struct daemon_link *link);
+
+#endif

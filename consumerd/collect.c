@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect.c - the collector's thread: rounds of draining, floors, emission, sleep.
+ *
+ * A round, and why its order matters (doc/ARCHITECTURE.md, "Floors"):
+ *
+ *	1  T0 = the clock now
+ *	2  membarrier: a `writing` not seen from here on is stored after T0's reading, so the
+ *	   clock that its writer reads next is not before T0
+ *	3  announcements until none is left: a ring not known by now has no stamp before T0
+ *	4  each lane: `writing` first, the position second, then the records up to there
+ *	5  each kernel backend, which tells its streams' floors
+ *	6  each session emits up to the lowest floor
+ */
+#include "consumerd/collect.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <urcu.h>
+#include <urcu/wfcqueue.h>
+
+#include "base/log.h"
+#include "consumerd/wish.h"
+#include "libmarker/rendezvous.h"
+
+#define NS_PER_S 1000000000u
+#define NS_PER_MS 1000000u
+#define MIN_SLEEP_MS 2
+#define MAX_SLEEP_MS 25
+#define FIRST_ANCHOR_NS (20 * NS_PER_MS) /* two anchors closer than that give no slope */
+#define FLUSH_NS (NS_PER_S / 2) /* with the round's sleep, what is older than 1 s is written */
+/* Bytes of kernel events in a round that call for shorter sleeps, per CPU. */
+#define KERNEL_FULL_BYTES (4u << 20)
+/* At a session's end, how long a thread inside a marker is waited for. */
+#define LAST_ROUNDS 50
+
+struct command {
+	struct cds_wfcq_node node;
+	int (*run)(struct collector *collector, void *arg);
+	void *arg;
+	int ret;
+	sem_t done;
+};
+
+struct adoption {
+	struct session *session;
+	const struct clock_anchor *first;
+};
+
+struct collector {
+	struct collector_config config;
+	struct control_page *page;
+	struct programs programs;
+	struct session *sessions[SESSION_MAX];
+	struct drain drain;
+	enum clock_kind clock;
+	struct clock_map map;
+	uint64_t before; /* T0 of the last round */
+	uint64_t next_anchor_ns, anchor_interval_ns, next_flush_ns, next_watch_ns;
+	int nr_cpus, sleep_ms;
+	bool is_pressed; /* a session's queues are full: no patience */
+
+	pthread_t thread;
+	bool has_thread;
+	_Atomic pid_t tid;
+	/* Commands: the control thread puts in, the collector takes out. */
+	struct cds_wfcq_head queue_head;
+	struct cds_wfcq_tail queue_tail;
+	int wake_fd;
+	bool is_ending;
+};
+
+static bool has_sessions(const struct collector *collector)
+{
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+		if (collector->sessions[slot])
+			return true;
+	return false;
+}
+
+/* How long a floor may stay, in ticks. */
+static uint64_t patience(const struct collector *collector)
+{
+	double ns_per_tick = collector->map.nr ? collector->map.items[0].ns_per_tick : 1.0;
+
+	if (collector->is_pressed)
+		return 0;
+	return (uint64_t)((double)collector->config.stall_ns / ns_per_tick);
+}
+
+static void tell_program(void *arg, struct program *program)
+{
+	struct collector *collector = arg;
+
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+		if (collector->sessions[slot])
+			drain_introduce(program, collector->sessions[slot]);
+}
+
+static void tell_map(void *arg, struct program *program, const struct sidecar_map *map)
+{
+	struct collector *collector = arg;
+
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+		if (collector->sessions[slot])
+			output_sidecar(&collector->sessions[slot]->output, sidecar_format_map(map));
+}
+
+/* Steers the clock function; nothing later than the anchor has been converted yet. */
+static void take_anchor(struct collector *collector)
+{
+	struct clock_anchor anchor;
+
+	clock_read_anchor(collector->clock, &anchor);
+	if (clock_map_steer(&collector->map, &anchor) < 0)
+		return;
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+		if (collector->sessions[slot])
+			session_anchor(collector->sessions[slot], &anchor);
+	/* The first ones come more often: a slope over 20 ms is a rough one. */
+	collector->anchor_interval_ns *= 2;
+	if (collector->anchor_interval_ns > NS_PER_S)
+		collector->anchor_interval_ns = NS_PER_S;
+	collector->next_anchor_ns = anchor.monotonic_ns + collector->anchor_interval_ns;
+}
+
+static void drain_programs(struct collector *collector, uint64_t now)
+{
+	struct programs_observer observer = {
+		.arg = collector,
+		.program = tell_program,
+		.map = tell_map,
+	};
+	struct program *program;
+
+	programs_read(&collector->programs, now, &observer);
+	drain_begin(&collector->drain, collector->clock, now, collector->before,
+		    patience(collector));
+	cds_list_for_each_entry(program, &collector->programs.list, node)
+		drain_program(&collector->drain, program);
+}
+
+/* What may be emitted as far as the programs go. */
+static uint64_t programs_floor(const struct collector *collector, uint64_t now)
+{
+	uint64_t lowest = floor_effective(&collector->programs.floor, now, patience(collector));
+
+	if (collector->drain.lowest < lowest)
+		lowest = collector->drain.lowest;
+	return lowest < now ? lowest : now;
+}
+
+static void run_session(struct collector *collector, struct session *session, uint64_t now,
+			uint64_t lowest)
+{
+	uint64_t kernel;
+
+	session_drain(session, now);
+	kernel = session_kernel_floor(session, now, patience(collector));
+	session_emit(session, kernel < lowest ? kernel : lowest);
+}
+
+/* The fullest buffer of this round, in percent. */
+static unsigned fill_of(const struct collector *collector)
+{
+	uint64_t full = (uint64_t)collector->nr_cpus * KERNEL_FULL_BYTES;
+	unsigned fill = collector->drain.fill, kernel;
+
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++) {
+		if (!collector->sessions[slot])
+			continue;
+		kernel = (unsigned)(collector->sessions[slot]->kernel_bytes * 100 / full);
+		if (kernel > fill)
+			fill = kernel;
+	}
+	return fill;
+}
+
+/* Full buffers shorten the sleep at once, empty ones lengthen it slowly. */
+static void choose_sleep(struct collector *collector)
+{
+	unsigned fill = fill_of(collector);
+
+	if (fill > 50)
+		collector->sleep_ms = MIN_SLEEP_MS;
+	else if (fill > 20)
+		collector->sleep_ms -= collector->sleep_ms / 2;
+	else if (fill < 8)
+		collector->sleep_ms += 1 + collector->sleep_ms / 8;
+	if (collector->sleep_ms < MIN_SLEEP_MS)
+		collector->sleep_ms = MIN_SLEEP_MS;
+	if (collector->sleep_ms > MAX_SLEEP_MS)
+		collector->sleep_ms = MAX_SLEEP_MS;
+}
+
+static void watch_threads(struct collector *collector)
+{
+	struct program *program;
+
+	cds_list_for_each_entry(program, &collector->programs.list, node)
+		drain_watch_threads(&collector->drain, program);
+}
+
+/* What is due by the clock rather than by the round. */
+static void do_timed_work(struct collector *collector, uint64_t now_ns)
+{
+	bool is_flush = now_ns >= collector->next_flush_ns;
+
+	collector->is_pressed = false;
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++) {
+		struct session *session = collector->sessions[slot];
+
+		if (!session)
+			continue;
+		if (is_flush)
+			output_flush(&session->output,
+				     clock_map_ns(&collector->map, session->limit));
+		session_publish_stats(session);
+		if (session->queued > collector->config.queue_bytes)
+			collector->is_pressed = true;
+	}
+	if (is_flush)
+		collector->next_flush_ns = now_ns + FLUSH_NS;
+	if (now_ns >= collector->next_watch_ns) {
+		watch_threads(collector);
+		collector->next_watch_ns = now_ns + NS_PER_S;
+	}
+}
+
+/* One round, as the head of this file says. Return: T0. */
+static uint64_t run_round(struct collector *collector)
+{
+	uint64_t now, lowest, now_ns = procfs_now_ns();
+
+	if (has_sessions(collector) && now_ns >= collector->next_anchor_ns)
+		take_anchor(collector);
+	now = clock_ticks(collector->clock);
+	(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0);
+	drain_programs(collector, now);
+	lowest = programs_floor(collector, now);
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+		if (collector->sessions[slot])
+			run_session(collector, collector->sessions[slot], now, lowest);
+	programs_sweep(&collector->programs);
+	collector->before = now;
+	choose_sleep(collector);
+	do_timed_work(collector, now_ns);
+	return now;
+}
+
+/* Begins the clock function anew: no session uses the old one. Return: 0 or -errno. */
+static int start_clock(struct collector *collector, const struct clock_anchor *first)
+{
+	struct clock_anchor second;
+	int ret;
+
+	clock_read_anchor(collector->clock, &second);
+	while (second.monotonic_ns < first->monotonic_ns + FIRST_ANCHOR_NS) {
+		usleep((useconds_t)((first->monotonic_ns + FIRST_ANCHOR_NS - second.monotonic_ns) /
+					    1000 +
+				    1));
+		clock_read_anchor(collector->clock, &second);
+	}
+	clock_map_fini(&collector->map);
+	ret = clock_map_start(&collector->map, collector->clock, first, &second);
+	collector->anchor_interval_ns = FIRST_ANCHOR_NS;
+	collector->next_anchor_ns = second.monotonic_ns + FIRST_ANCHOR_NS;
+	return ret;
+}
+
+/* A session that joins knows nothing yet of the programs that are there. */
+static void introduce_all(struct collector *collector, uint32_t slot)
+{
+	struct program *program;
+
+	cds_list_for_each_entry(program, &collector->programs.list, node)
+	{
+		drain_introduce(program, collector->sessions[slot]);
+		drain_untold(&collector->drain, program, slot, false);
+	}
+}
+
+static int run_adopt(struct collector *collector, void *arg)
+{
+	struct adoption *adoption = arg;
+	bool is_first = !has_sessions(collector);
+	uint32_t slot = 0;
+	int ret = 0;
+
+	while (slot < SESSION_MAX && collector->sessions[slot])
+		slot++;
+	if (slot == SESSION_MAX)
+		return -ENOSPC;
+	if (is_first)
+		ret = start_clock(collector, adoption->first);
+	if (ret < 0)
+		return ret;
+	collector->sessions[slot] = adoption->session;
+	ret = wish_publish(collector->page, collector->sessions, collector->clock);
+	if (ret < 0) {
+		collector->sessions[slot] = NULL;
+		return ret;
+	}
+	session_anchor(adoption->session, &collector->map.last);
+	collector->drain.now = clock_ticks(collector->clock);
+	introduce_all(collector, slot);
+	collector->sleep_ms = MIN_SLEEP_MS;
+	adoption->session->on_ns = procfs_now_ns();
+	return 0;
+}
+
+static uint32_t slot_of(const struct collector *collector, const struct session *session)
+{
+	uint32_t slot = 0;
+
+	while (slot < SESSION_MAX && collector->sessions[slot] != session)
+		slot++;
+	return slot;
+}
+
+/* Rounds until every marker begun before is complete, or its thread takes too long. */
+static uint64_t last_rounds(struct collector *collector)
+{
+	uint64_t now = run_round(collector);
+
+	for (int i = 0; i < LAST_ROUNDS && collector->drain.is_writing; i++) {
+		usleep(1000);
+		now = run_round(collector);
+	}
+	return now;
+}
+
+static int run_release(struct collector *collector, void *arg)
+{
+	struct session *session = arg;
+	uint32_t slot = slot_of(collector, session);
+	struct program *program;
+	uint64_t now;
+
+	if (slot == SESSION_MAX)
+		return -ENOENT;
+	/* The markers first; others may still want some. */
+	collector->sessions[slot] = NULL;
+	(void)wish_publish(collector->page, collector->sessions, collector->clock);
+	collector->sessions[slot] = session;
+	session_stop_backend(session);
+	collector->next_anchor_ns = 0;
+	now = last_rounds(collector);
+	session_drain_rest(session, now);
+	cds_list_for_each_entry(program, &collector->programs.list, node)
+		drain_untold(&collector->drain, program, slot, true);
+	collector->sessions[slot] = NULL;
+	programs_forget_slot(&collector->programs, slot);
+	session_finish(session, now);
+	return 0;
+}
+
+static void run_commands(struct collector *collector)
+{
+	struct cds_wfcq_node *node;
+	uint64_t count;
+
+	/* Only its reset matters. */
+	if (read(collector->wake_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		return;
+	while ((node = __cds_wfcq_dequeue_blocking(&collector->queue_head,
+						   &collector->queue_tail))) {
+		struct command *command = caa_container_of(node, struct command, node);
+
+		command->ret = command->run(collector, command->arg);
+		sem_post(&command->done);
+	}
+}
+
+/* Sleeps until the next round is due, or there is a command; without sessions until a program does
+ * something. */
+static void wait_for_work(struct collector *collector)
+{
+	struct pollfd fds[] = {
+		{.fd = collector->wake_fd, .events = POLLIN},
+		{.fd = collector->programs.epoll_fd, .events = POLLIN},
+	};
+	bool is_recording = has_sessions(collector);
+
+	/* Recording, programs are read with the next round: they must not set the pace. */
+	(void)poll(fds, is_recording ? 1 : 2, is_recording ? collector->sleep_ms : -1);
+	/* Idle, a program that talks without end gets a round per tick of ours, not of its own. */
+	if (!is_recording && fds[1].revents)
+		usleep(1000);
+}
+
+static void *collector_main(void *arg)
+{
+	struct collector *collector = arg;
+
+	atomic_store_explicit(&collector->tid, gettid(), memory_order_release);
+	/* Enough to be in time on a busy machine, too little to disturb the traced threads. */
+	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), -5);
+	while (!collector->is_ending) {
+		wait_for_work(collector);
+		run_commands(collector);
+		if (!collector->is_ending)
+			run_round(collector);
+	}
+	return NULL;
+}
+
+/* Runs a command on the collector's thread, or here while there is none. Return: what it returns.
+ */
+static int call(struct collector *collector, int (*run)(struct collector *, void *), void *arg)
+{
+	struct command command = {.run = run, .arg = arg};
+	uint64_t one = 1;
+
+	if (!collector->has_thread)
+		return run(collector, arg);
+	cds_wfcq_node_init(&command.node);
+	sem_init(&command.done, 0, 0);
+	cds_wfcq_enqueue(&collector->queue_head, &collector->queue_tail, &command.node);
+	if (write(collector->wake_fd, &one, sizeof(one)) < 0)
+		log_error("Cannot wake the collector: error=\"%s\"", strerror(errno));
+	while (sem_wait(&command.done) < 0 && errno == EINTR)
+		;
+	sem_destroy(&command.done);
+	return command.ret;
+}
+
+static int run_end(struct collector *collector, void *arg)
+{
+	collector->is_ending = true;
+	return 0;
+}
+
+int collector_create(const struct collector_config *config, struct collector **ret_collector)
+{
+	struct collector *collector = calloc(1, sizeof(*collector));
+	int ret;
+
+	if (!collector)
+		return -ENOMEM;
+	collector->config = *config;
+	if (!collector->config.stall_ns)
+		collector->config.stall_ns = NS_PER_S;
+	if (!collector->config.queue_bytes)
+		collector->config.queue_bytes = 256u << 20;
+	collector->clock = clock_detect(NULL);
+	collector->nr_cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
+	collector->sleep_ms = MIN_SLEEP_MS;
+	collector->programs.listen_fd = collector->programs.epoll_fd = -1;
+	CDS_INIT_LIST_HEAD(&collector->programs.list);
+	cds_wfcq_init(&collector->queue_head, &collector->queue_tail);
+	collector->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	ret = collector->wake_fd < 0 ? -errno : drain_init(&collector->drain, collector->sessions);
+	if (ret == 0)
+		ret = rendezvous_control_map(config->folder, true, &collector->page);
+	if (ret == 0)
+		ret = programs_open(&collector->programs, config->folder);
+	if (ret < 0) {
+		collector_destroy(collector);
+		return ret;
+	}
+	/* One that died may have left its wish on the page. */
+	(void)rendezvous_control_publish(collector->page, NULL);
+	rendezvous_control_new_instance(collector->page);
+	*ret_collector = collector;
+	return 0;
+}
+
+int collector_start(struct collector *collector)
+{
+	int ret = pthread_create(&collector->thread, NULL, collector_main, collector);
+
+	collector->has_thread = ret == 0;
+	/* Acquire pairs with the release in collector_main(); only the number itself matters. */
+	while (ret == 0 && !atomic_load_explicit(&collector->tid, memory_order_acquire))
+		usleep(100);
+	return -ret;
+}
+
+void collector_destroy(struct collector *collector)
+{
+	if (!collector)
+		return;
+	if (collector->has_thread) {
+		call(collector, run_end, NULL);
+		pthread_join(collector->thread, NULL);
+	}
+	if (collector->page) {
+		(void)rendezvous_control_publish(collector->page, NULL);
+		munmap(collector->page, CONTROL_PAGE_SIZE);
+	}
+	programs_close(&collector->programs, collector->config.folder);
+	drain_fini(&collector->drain);
+	clock_map_fini(&collector->map);
+	if (collector->wake_fd >= 0)
+		close(collector->wake_fd);
+	free(collector);
+}
+
+pid_t collector_tid(const struct collector *collector)
+{
+	/* Relaxed: it does not change once collector_start() has returned. */
+	return atomic_load_explicit(&collector->tid, memory_order_relaxed);
+}
+
+const struct clock_map *collector_map(const struct collector *collector)
+{
+	return &collector->map;
+}
+
+static int run_set_clock(struct collector *collector, void *arg)
+{
+	const enum clock_kind *kind = arg;
+
+	if (*kind != collector->clock && has_sessions(collector))
+		return -EBUSY;
+	if (*kind != collector->clock) {
+		collector->before = 0;
+		collector->programs.floor = (struct floor){0};
+	}
+	collector->clock = *kind;
+	return 0;
+}
+
+int collector_set_clock(struct collector *collector, enum clock_kind kind)
+{
+	return call(collector, run_set_clock, &kind);
+}
+
+int collector_adopt(struct collector *collector, struct session *session,
+		    const struct clock_anchor *first)
+{
+	struct adoption adoption = {.session = session, .first = first};
+
+	return call(collector, run_adopt, &adoption);
+}
+
+void collector_release(struct collector *collector, struct session *session)
+{
+	(void)call(collector, run_release, session);
+}
+
+const struct programs *collector_programs(const struct collector *collector)
+{
+	return &collector->programs;
+}

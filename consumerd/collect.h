@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect.h - the collector: one thread that drains every ring and backend in rounds, keeps the
+ * floors, and lets the sessions emit.
+ *
+ * The control thread starts and joins it, and talks to it by commands: a wait-free queue, and a
+ * semaphore for the answer.
+ */
+#ifndef CONSUMERD_COLLECT_H
+#define CONSUMERD_COLLECT_H
+
+#include "consumerd/drain.h"
+
+struct collector;
+
+struct collector_config {
+	const char *folder;   /* of the rendezvous; borrowed */
+	uint64_t stall_ns;    /* how long a source may hold the others back; 0: 1 s */
+	uint64_t queue_bytes; /* per session, before stalled sources are passed over at once; 0: 256
+				 MiB */
+};
+
+/* Takes the control page and the markers' socket. Return: 0 or -errno. */
+int collector_create(const struct collector_config *config, struct collector **ret_collector);
+
+/* Starts its thread. Return: 0 or -errno. */
+int collector_start(struct collector *collector);
+
+/* Ends and joins its thread, if there is one; every session has been released. Accepts NULL. */
+void collector_destroy(struct collector *collector);
+
+/* The thread's number, for backends to exclude. */
+pid_t collector_tid(const struct collector *collector);
+
+/* For session_config.map_borrow. */
+const struct clock_map *collector_map(const struct collector *collector);
+
+/**
+ * collector_clock() - what the sessions' stamps are in.
+ * @kind: wanted for a new session
+ * Return: 0, or -EBUSY: sessions with another clock are running.
+ */
+int collector_set_clock(struct collector *collector, enum clock_kind kind);
+
+/**
+ * collector_adopt() - takes in a session and turns its markers on. Blocks until all is on.
+ * @first: the anchor read before anything of it was on
+ * Return: 0; -ENOSPC there are SESSION_MAX already; -E2BIG too many patterns; -ENOMEM. On failure
+ * the session is still the caller's.
+ */
+int collector_adopt(struct collector *collector, struct session *session,
+		    const struct clock_anchor *first);
+
+/* Turns a session's markers off, drains the rest, writes its trace to the end. Blocks. The session
+ * is the caller's again. */
+void collector_release(struct collector *collector, struct session *session);
+
+/* The programs, for rcu_read_lock() and cds_list_for_each_entry_rcu(). */
+const struct programs *collector_programs(const struct collector *collector);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * control-socket.c - the control thread: one loop over connections and signals.
+ */
+#include "consumerd/control-socket.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <urcu.h>
+
+#include "base/log.h"
+#include "consumerd/control.h"
+#include "consumerd/requests.h"
+#include "libmarker/rendezvous.h"
+
+#define MAX_CLIENTS 32
+#define MAX_LINE 65536u
+/* Started for a session that never came. */
+#define FIRST_IDLE_MS 10000
+#define NR_OTHER_FDS 2
+
+struct client {
+	int fd;
+	size_t used;
+	char *line; /* MAX_LINE bytes */
+};
+
+struct control {
+	const char *folder;
+	int listen_fd, signal_fd;
+	struct client clients[MAX_CLIENTS];
+	uint32_t nr_clients;
+	struct recordings recordings;
+	bool exit_when_idle, had_client;
+};
+
+static int open_signals(void)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int control_open(const char *folder, struct collector *collector, bool exit_when_idle,
+		 struct control **ret_control)
+{
+	struct control *control = calloc(1, sizeof(*control));
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int ret;
+
+	if (!control)
+		return -ENOMEM;
+	control->folder = folder;
+	control->recordings.collector = collector;
+	control->exit_when_idle = exit_when_idle;
+	control->signal_fd = open_signals();
+	control->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	ret = rendezvous_file(folder, CONTROL_SOCKET_NAME, address.sun_path);
+	if (ret == 0) {
+		(void)unlink(address.sun_path);
+		if (control->signal_fd < 0 || control->listen_fd < 0 ||
+		    bind(control->listen_fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+		    chmod(address.sun_path, 0700) < 0 || listen(control->listen_fd, 16) < 0)
+			ret = -errno;
+	}
+	if (ret < 0) {
+		control_close(control);
+		return ret;
+	}
+	rcu_register_thread();
+	*ret_control = control;
+	return 0;
+}
+
+static void accept_client(struct control *control)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	struct client *client;
+	char *line;
+	int fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	line = malloc(MAX_LINE);
+	if (!line || control->nr_clients == MAX_CLIENTS ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
+	    (peer.uid != geteuid() && peer.uid != 0)) {
+		free(line);
+		close(fd);
+		return;
+	}
+	client = &control->clients[control->nr_clients++];
+	*client = (struct client){.fd = fd, .line = line};
+	control->had_client = true;
+}
+
+static void drop_client(struct control *control, uint32_t index)
+{
+	struct client *client = &control->clients[index];
+
+	requests_disconnect(&control->recordings, client->fd);
+	close(client->fd);
+	free(client->line);
+	*client = control->clients[--control->nr_clients];
+}
+
+/* One line to a client. Return: 0, or -errno: it does not read its answers. */
+static int send_answer(const struct client *client, const json_t *answer)
+{
+	char *text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
+	size_t size = text ? strlen(text) : 0;
+	ssize_t sent;
+
+	if (!text)
+		return -ENOMEM;
+	text[size] = '\n'; /* in place of the NUL */
+	sent = send(client->fd, text, size + 1, MSG_NOSIGNAL);
+	free(text);
+	return sent == (ssize_t)size + 1 ? 0 : -EPIPE;
+}
+
+static int answer_line(struct control *control, struct client *client, const char *line,
+		       size_t size)
+{
+	json_t *request = json_loadb(line, size, 0, NULL);
+	json_t *answer = requests_answer(&control->recordings, request, client->fd);
+	int ret = send_answer(client, answer);
+
+	json_decref(request);
+	json_decref(answer);
+	return ret;
+}
+
+/* Answers the whole lines there are. Return: 0, or -errno: to be dropped. */
+static int answer_lines(struct control *control, struct client *client)
+{
+	char *end;
+	size_t size;
+	int ret = 0;
+
+	while (ret == 0 && (end = memchr(client->line, '\n', client->used))) {
+		size = (size_t)(end - client->line);
+		ret = answer_line(control, client, client->line, size);
+		client->used -= size + 1;
+		memmove(client->line, end + 1, client->used);
+	}
+	return ret == 0 && client->used == MAX_LINE ? -E2BIG : ret;
+}
+
+/* Return: 0, or -errno: to be dropped. */
+static int serve_client(struct control *control, struct client *client)
+{
+	ssize_t got = recv(client->fd, client->line + client->used, MAX_LINE - client->used, 0);
+
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (got == 0)
+		return -EPIPE;
+	client->used += (size_t)got;
+	return answer_lines(control, client);
+}
+
+static bool is_idle(const struct control *control)
+{
+	return control->exit_when_idle && !control->nr_clients && !control->recordings.nr;
+}
+
+void control_run(struct control *control)
+{
+	struct pollfd fds[NR_OTHER_FDS + MAX_CLIENTS];
+	int ret, timeout;
+
+	for (;;) {
+		if (is_idle(control) && control->had_client)
+			return;
+		fds[0] = (struct pollfd){.fd = control->signal_fd, .events = POLLIN};
+		fds[1] = (struct pollfd){.fd = control->listen_fd, .events = POLLIN};
+		for (uint32_t i = 0; i < control->nr_clients; i++)
+			fds[NR_OTHER_FDS + i] =
+				(struct pollfd){.fd = control->clients[i].fd, .events = POLLIN};
+		timeout = is_idle(control) ? FIRST_IDLE_MS : -1;
+		ret = poll(fds, NR_OTHER_FDS + control->nr_clients, timeout);
+		if (ret == 0 || fds[0].revents)
+			return;
+		/* From the last on, for dropping one moves the last into its place. */
+		for (uint32_t i = control->nr_clients; i-- > 0;)
+			if (fds[NR_OTHER_FDS + i].revents &&
+			    serve_client(control, &control->clients[i]) < 0)
+				drop_client(control, i);
+		if (fds[1].revents)
+			accept_client(control);
+	}
+}
+
+void control_close(struct control *control)
+{
+	char path[RENDEZVOUS_MAX_PATH];
+
+	if (!control)
+		return;
+	/* First of all: nobody connects to one that is about to end. */
+	if (control->listen_fd >= 0) {
+		if (rendezvous_file(control->folder, CONTROL_SOCKET_NAME, path) == 0)
+			(void)unlink(path);
+		close(control->listen_fd);
+	}
+	requests_end(&control->recordings);
+	while (control->nr_clients > 0)
+		drop_client(control, 0);
+	if (control->signal_fd >= 0)
+		close(control->signal_fd);
+	free(control);
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drain.c - what is in the programs' rings, checked, to the sessions that want it.
+ */
+#include "consumerd/drain.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "consumerd/statedump.h"
+
+#define BUFFER_SIZE (256 * 1024u)
+_Static_assert(BUFFER_SIZE >= RING_MIN_BUFFER, "the largest record fits");
+
+/* One lane on its way out. */
+struct lane_walk {
+	struct drain *drain;
+	struct program *program;
+	struct thread_ring *ring;
+	struct lane *lane;
+	uint64_t latest; /* read after the records were there: none is later */
+	bool is_foreign; /* stamped by a clock that is not the sessions': no record fits */
+};
+
+int drain_init(struct drain *drain, struct session *const *sessions)
+{
+	*drain = (struct drain){.sessions = sessions};
+	drain->buffer = aligned_alloc(64, BUFFER_SIZE);
+	return drain->buffer ? 0 : -ENOMEM;
+}
+
+void drain_fini(struct drain *drain)
+{
+	free(drain->buffer);
+	drain->buffer = NULL;
+}
+
+void drain_begin(struct drain *drain, enum clock_kind clock, uint64_t now, uint64_t before,
+		 uint64_t patience)
+{
+	drain->clock = clock;
+	drain->now = now;
+	drain->before = before;
+	drain->patience = patience;
+	drain->lowest = UINT64_MAX;
+	drain->fill = 0;
+	drain->is_writing = false;
+	drain->nr_events = 0;
+}
+
+/* Lost between two times: the count is the program's word, but the times must be possible. */
+static void tell_discarded(struct lane_walk *walk, uint32_t slot, uint64_t count, uint64_t begin,
+			   uint64_t end)
+{
+	uint64_t early = walk->lane->told_early[slot];
+
+	if (early > count)
+		early = count;
+	walk->lane->told_early[slot] -= early;
+	if (end > walk->latest)
+		end = walk->latest;
+	if (begin > end)
+		begin = end;
+	if (count > early)
+		session_push_discard(walk->drain->sessions[slot], &walk->lane->sources[slot],
+				     walk->ring->host_tid, count - early, begin, end);
+}
+
+static void tell_all_discarded(struct lane_walk *walk, uint64_t count, uint64_t begin, uint64_t end)
+{
+	for (uint32_t slot = 0; slot < SESSION_MAX && count; slot++)
+		if (walk->drain->sessions[slot])
+			tell_discarded(walk, slot, count, begin, end);
+}
+
+static void take_discarded(struct lane_walk *walk, const struct ring_record *record)
+{
+	struct ring_discarded discarded;
+
+	if (record->size < sizeof(discarded))
+		return;
+	memcpy(&discarded, record + 1, sizeof(discarded));
+	tell_all_discarded(walk, discarded.count, discarded.begin_ticks, discarded.end_ticks);
+}
+
+/* A record that no honest program writes: it counts as discarded, at the last good moment. */
+static void refuse(struct lane_walk *walk)
+{
+	uint64_t at = walk->lane->last ? walk->lane->last : walk->drain->now;
+
+	if (atomic_fetch_add_explicit(&walk->program->nr_bad, 1, memory_order_relaxed) == 0)
+		log_warning("Program writes bad records: pid=%d, comm=%s", walk->program->pid,
+			    walk->program->comm);
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+		if (walk->drain->sessions[slot])
+			session_push_discard(walk->drain->sessions[slot],
+					     &walk->lane->sources[slot], walk->ring->host_tid, 1,
+					     at, at);
+}
+
+/* The thread says its name: for the sidecar of every session. */
+static void take_thread_name(struct lane_walk *walk, const struct trace_event *event)
+{
+	struct sidecar_thread *thread = &walk->ring->thread;
+
+	snprintf(thread->name, sizeof(thread->name), "%s",
+		 event_text(event, event_class_field(event->class, "name")));
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+		if (walk->drain->sessions[slot])
+			output_sidecar(&walk->drain->sessions[slot]->output,
+				       sidecar_format_thread(thread));
+}
+
+/* The class as a session knows it; NULL when it does not want it. */
+static const struct trace_event_class *mapped_class(struct program_class *class,
+						    struct session *session, uint32_t slot)
+{
+	int ret;
+
+	if (class->is_wanted[slot] == 0) {
+		ret = session_class(session, class->class, &class->mapped[slot]);
+		if (ret < 0) {
+			/* Asked again at its next event: a full disk may have room by then. */
+			session->output.nr_refused++;
+			return NULL;
+		}
+		class->is_wanted[slot] = ret > 0 ? 1 : -1;
+	}
+	return class->is_wanted[slot] > 0 ? class->mapped[slot] : NULL;
+}
+
+static bool is_good(const struct lane_walk *walk, const struct ring_record *record)
+{
+	const struct program *program = walk->program;
+
+	return !walk->is_foreign && record->class < program->classes.nr &&
+	       program->classes.items[record->class].class && record->ticks >= walk->lane->last &&
+	       record->ticks <= walk->latest &&
+	       event_payload_check(program->classes.items[record->class].class,
+				   (const uint8_t *)(record + 1), record->size) == 0;
+}
+
+static void take_record(struct lane_walk *walk, const struct ring_record *record)
+{
+	struct drain *drain = walk->drain;
+	struct program_class *class;
+	struct trace_event event;
+
+	if (record->class == RECORD_DISCARDED) {
+		take_discarded(walk, record);
+		return;
+	}
+	if (!is_good(walk, record)) {
+		refuse(walk);
+		return;
+	}
+	class = &walk->program->classes.items[record->class];
+	event = (struct trace_event){
+		.stamp = record->ticks,
+		.class = class->class,
+		.payload = (const uint8_t *)(record + 1),
+		.payload_size = record->size,
+		.pid = walk->program->vpid,
+		.tid = walk->ring->thread.vtid,
+		.cpu = -1,
+	};
+	walk->lane->last = record->ticks;
+	drain->nr_events++;
+	if (class->class->kind == EVENT_THREAD)
+		take_thread_name(walk, &event);
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++) {
+		struct session *session = drain->sessions[slot];
+
+		if (!session)
+			continue;
+		event.class = mapped_class(class, session, slot);
+		if (event.class)
+			session_push_marker(session, &walk->lane->sources[slot],
+					    walk->ring->host_tid, &event);
+	}
+}
+
+/* Copies out up to the position looked at, and takes the records in. Return: 0 or -EBADMSG. */
+static int take_records(struct lane_walk *walk, uint32_t number, const struct ring_look *look)
+{
+	const struct ring_record *record;
+	size_t size, offset;
+	int ret;
+
+	do {
+		ret = ring_lane_read(&walk->ring->reader, number, look->write_pos,
+				     walk->drain->buffer, BUFFER_SIZE, &size);
+		offset = 0;
+		while ((record = ring_next_record(walk->drain->buffer, size, &offset)))
+			take_record(walk, record);
+	} while (ret == 0 && size > 0);
+	return ret;
+}
+
+static void drain_lane(struct lane_walk *walk, uint32_t number, bool is_last)
+{
+	struct drain *drain = walk->drain;
+	struct ring_reader_lane *reader = &walk->ring->reader.lanes[number];
+	struct lane *lane = walk->lane;
+	struct ring_look look;
+	uint64_t floor;
+	unsigned fill;
+
+	/* Announced since the round before: no stamp of it is earlier than that. */
+	if (!lane->floor.since)
+		lane->floor = (struct floor){.at = drain->before, .since = drain->now};
+	if (ring_lane_look(&walk->ring->reader, number, &look) < 0) {
+		walk->ring->is_finished = true;
+		return;
+	}
+	walk->latest = clock_ticks(drain->clock);
+	fill = reader->data_size
+		       ? (unsigned)((look.write_pos - reader->read_pos) * 100 / reader->data_size)
+		       : 0;
+	if (fill > drain->fill)
+		drain->fill = fill;
+	if (take_records(walk, number, &look) < 0)
+		walk->ring->is_finished = true;
+	if (is_last) {
+		tell_all_discarded(walk, look.untold, look.untold_begin, walk->latest);
+		return;
+	}
+	/* While it writes, only what it has written tells: its next stamp is not before its last.
+	 */
+	floor_move(&lane->floor, look.is_writing ? lane->last : drain->now, drain->now);
+	floor = floor_effective(&lane->floor, drain->now, drain->patience);
+	if (floor < drain->lowest)
+		drain->lowest = floor;
+	if (floor < drain->now)
+		drain->is_writing = true;
+}
+
+static void tell_thread(const struct drain *drain, const struct sidecar_thread *thread)
+{
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+		if (drain->sessions[slot])
+			output_sidecar(&drain->sessions[slot]->output,
+				       sidecar_format_thread(thread));
+}
+
+/* A thread has taken the ring: who it is, to us and to itself. */
+static void note_owner(struct drain *drain, struct program *program, struct thread_ring *ring,
+		       int32_t vtid, const char *comm)
+{
+	struct procfs_thread thread = {0};
+
+	ring->host_tid = procfs_host_tid(program->pid, program->vpid, vtid);
+	if (procfs_read_thread(program->pid, ring->host_tid, &thread) < 0) {
+		/* Gone already: what the ring itself says must do. */
+		thread.thread.ns = procfs_now_ns();
+		thread.thread.policy = thread.thread.priority = -1;
+		thread.thread.tid = ring->host_tid;
+		thread.thread.pid = program->pid;
+		snprintf(thread.thread.comm, sizeof(thread.thread.comm), "%s", comm);
+	}
+	thread.thread.vtid = vtid;
+	thread.thread.vpid = program->vpid;
+	thread.thread.has_markers = true;
+	ring->thread = thread.thread;
+	tell_thread(drain, &ring->thread);
+}
+
+/* Return: the ring's state before its lanes were looked at. */
+static enum ring_state look_at_owner(struct drain *drain, struct program *program,
+				     struct thread_ring *ring)
+{
+	char comm[16];
+	int32_t vtid;
+	enum ring_state state = ring_reader_owner(&ring->reader, &vtid, comm);
+
+	if (state != RING_FREE && vtid > 0 && ring->thread.vtid != vtid)
+		note_owner(drain, program, ring, vtid, comm);
+	return state;
+}
+
+/* Are its stamps comparable with the sessions'? */
+static bool has_our_clock(const struct drain *drain, const struct thread_ring *ring)
+{
+	return (ring->reader.clock == 2) == (drain->clock == CLOCK_TICKS_MONO);
+}
+
+static void drain_ring(struct drain *drain, struct program *program, struct thread_ring *ring)
+{
+	struct lane_walk walk = {
+		.drain = drain,
+		.program = program,
+		.ring = ring,
+		.is_foreign = !has_our_clock(drain, ring),
+	};
+	/* The state first: what a thread wrote before it retired the ring is seen then. */
+	enum ring_state state = look_at_owner(drain, program, ring);
+	bool is_last = state == RING_RETIRED || program->is_gone;
+
+	for (uint32_t lane = 0; lane < ring->reader.nr_lanes && !ring->is_finished; lane++) {
+		walk.lane = &ring->lanes[lane];
+		drain_lane(&walk, lane, is_last);
+	}
+	if (is_last)
+		ring->is_finished = true;
+}
+
+void drain_program(struct drain *drain, struct program *program)
+{
+	uint64_t before = drain->nr_events;
+
+	for (size_t i = 0; i < program->rings.nr; i++)
+		drain_ring(drain, program, program->rings.items[i]);
+	atomic_fetch_add_explicit(&program->nr_events, drain->nr_events - before,
+				  memory_order_relaxed);
+}
+
+static void untold_of_lane(struct drain *drain, struct thread_ring *ring, uint32_t number,
+			   uint32_t slot, bool is_end)
+{
+	struct lane *lane = &ring->lanes[number];
+	struct ring_look look;
+
+	if (ring_lane_look(&ring->reader, number, &look) < 0)
+		return;
+	if (is_end && look.untold > lane->told_early[slot])
+		session_push_discard(drain->sessions[slot], &lane->sources[slot], ring->host_tid,
+				     look.untold - lane->told_early[slot], look.untold_begin,
+				     drain->now);
+	lane->told_early[slot] = is_end ? 0 : look.untold;
+	/* The time without rounds before the first session is not its thread's fault. */
+	if (!is_end && lane->floor.since)
+		lane->floor.since = drain->now;
+}
+
+void drain_untold(struct drain *drain, struct program *program, uint32_t slot, bool is_end)
+{
+	for (size_t i = 0; i < program->rings.nr; i++)
+		for (uint32_t lane = 0; lane < program->rings.items[i]->reader.nr_lanes; lane++)
+			untold_of_lane(drain, program->rings.items[i], lane, slot, is_end);
+}
+
+void drain_introduce(struct program *program, struct session *session)
+{
+	if (!program->has_hello)
+		return;
+	statedump_process(&session->output, program->pid);
+	for (size_t i = 0; i < program->maps.nr; i++)
+		output_sidecar(&session->output, sidecar_format_map(&program->maps.items[i]));
+	for (size_t i = 0; i < program->rings.nr; i++)
+		if (program->rings.items[i]->host_tid)
+			output_sidecar(&session->output,
+				       sidecar_format_thread(&program->rings.items[i]->thread));
+	if (session->wants_programs)
+		(void)session->backend->attach(session->backend_self, program->pid);
+}
+
+void drain_watch_threads(struct drain *drain, struct program *program)
+{
+	for (size_t i = 0; i < program->rings.nr; i++) {
+		struct thread_ring *ring = program->rings.items[i];
+		struct sidecar_thread *known = &ring->thread;
+		struct procfs_thread thread;
+
+		if (!ring->host_tid ||
+		    procfs_read_thread(program->pid, ring->host_tid, &thread) < 0)
+			continue;
+		if (thread.thread.policy == known->policy &&
+		    thread.thread.priority == known->priority &&
+		    !strcmp(thread.thread.comm, known->comm))
+			continue;
+		known->ns = thread.thread.ns;
+		known->policy = thread.thread.policy;
+		known->priority = thread.thread.priority;
+		known->state = thread.thread.state;
+		memcpy(known->comm, thread.thread.comm, sizeof(known->comm));
+		tell_thread(drain, known);
+	}
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c - weft-consumerd: options, the lock on its folder, into the background, exit status.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "consumerd/control-socket.h"
+#include "libmarker/rendezvous.h"
+
+#define LOCK_NAME "consumerd.lock"
+
+struct options {
+	bool is_background, exit_when_idle;
+	enum log_level level;
+};
+
+static void print_help(void)
+{
+	printf("Usage: weft-consumerd [--foreground | --background] [--exit-when-idle] "
+	       "[--verbose]\n\n"
+	       "Drains the rings of programs that have markers and the kernel's events, merges\n"
+	       "them into one order, and writes traces. 'weft record' starts it when none runs;\n"
+	       "it does not need to be started by hand. One serves one user.\n\n"
+	       "  --foreground       stay in the terminal, until ^C (default)\n"
+	       "  --background       return when it is ready\n"
+	       "  --exit-when-idle   end with the last recording\n"
+	       "  --verbose          say more\n"
+	       "  --version, --help\n\n"
+	       "It meets programs in $WEFT_RUNDIR, else $XDG_RUNTIME_DIR/weft, else\n"
+	       "/run/user/UID/weft, else /tmp/weft-UID.\n");
+}
+
+/* Return: -1 to go on, else the exit status. */
+static int parse_options(int argc, char **argv, struct options *options)
+{
+	static const struct option table[] = {
+		{"foreground", no_argument, NULL, 'f'},
+		{"background", no_argument, NULL, 'b'},
+		{"exit-when-idle", no_argument, NULL, 'i'},
+		{"verbose", no_argument, NULL, 'v'},
+		{"version", no_argument, NULL, 'V'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "fbivh", table, NULL)) >= 0) {
+		switch (option) {
+		case 'f':
+			options->is_background = false;
+			break;
+		case 'b':
+			options->is_background = true;
+			break;
+		case 'i':
+			options->exit_when_idle = true;
+			break;
+		case 'v':
+			options->level = LOG_INFO;
+			break;
+		case 'V':
+			printf("weft-consumerd %s\n", PACKAGE_VERSION);
+			return 0;
+		case 'h':
+			print_help();
+			return 0;
+		default:
+			return 2;
+		}
+	}
+	if (optind < argc) {
+		log_error("'%s' is not expected; see 'weft-consumerd --help'", argv[optind]);
+		return 2;
+	}
+	return -1;
+}
+
+/*
+ * Holds the folder against a second one, until the process ends. Return: a descriptor,
+ * -EWOULDBLOCK when another one has it, -errno.
+ */
+static int lock_folder(const char *folder)
+{
+	char path[RENDEZVOUS_MAX_PATH];
+	int fd, ret = rendezvous_file(folder, LOCK_NAME, path);
+
+	if (ret < 0)
+		return ret;
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		ret = -errno;
+		close(fd);
+		return ret;
+	}
+	return fd;
+}
+
+/*
+ * Splits in two: the child goes on, the parent waits for its word. Return: in the child a pipe's
+ * end to write that word to; -errno. The parent exits.
+ */
+static int go_to_background(void)
+{
+	int ends[2], status = 1;
+	char byte;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	child = fork();
+	if (child < 0)
+		return -errno;
+	if (child > 0) {
+		close(ends[1]);
+		/* No word: the child has said on stderr what is wrong. */
+		if (read(ends[0], &byte, 1) == 1)
+			status = 0;
+		_exit(status);
+	}
+	close(ends[0]);
+	setsid();
+	return ends[1];
+}
+
+/* Tells the parent that we listen, and lets go of the terminal. */
+static void say_ready(int ready_fd)
+{
+	int null;
+
+	if (write(ready_fd, "r", 1) < 0)
+		log_debug("Nobody waits for us any more");
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = 0; null >= 0 && fd < 3; fd++)
+		(void)dup2(null, fd);
+	if (null > 2)
+		close(null);
+	close(ready_fd);
+}
+
+static void block_signals(void)
+{
+	sigset_t signals;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+}
+
+/* Return: the exit status. */
+static int serve(const struct options *options, const char *folder, int ready_fd)
+{
+	struct collector_config config = {.folder = folder};
+	struct collector *collector;
+	struct control *control;
+	int ret = collector_create(&config, &collector);
+
+	if (ret == 0) {
+		ret = collector_start(collector);
+		if (ret == 0)
+			ret = control_open(folder, collector, options->exit_when_idle, &control);
+		if (ret < 0)
+			collector_destroy(collector);
+	}
+	if (ret < 0) {
+		log_error("cannot use %s: %s", folder, strerror(-ret));
+		return 1;
+	}
+	if (ready_fd >= 0)
+		say_ready(ready_fd);
+	else
+		log_info("Ready: folder=%s", folder);
+	control_run(control);
+	control_close(control);
+	collector_destroy(collector);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {.level = LOG_WARNING};
+	char folder[RENDEZVOUS_MAX_PATH];
+	int ret, lock, ready_fd = -1;
+
+	log_setup("weft-consumerd", options.level);
+	ret = parse_options(argc, argv, &options);
+	if (ret >= 0)
+		return ret;
+	log_setup("weft-consumerd", options.level);
+	ret = rendezvous_folder(folder);
+	if (ret < 0) {
+		log_error("no folder to meet programs in: %s; set WEFT_RUNDIR to one of yours, "
+			  "mode 0700",
+			  strerror(-ret));
+		return 1;
+	}
+	block_signals();
+	if (options.is_background) {
+		(void)close_range(3, ~0U, 0);
+		ready_fd = go_to_background();
+		if (ready_fd < 0) {
+			log_error("cannot go to the background: %s", strerror(-ready_fd));
+			return 1;
+		}
+	}
+	lock = lock_folder(folder);
+	if (lock < 0) {
+		log_error("cannot lock %s: %s", folder,
+			  lock == -EWOULDBLOCK ? "another weft-consumerd is running"
+					       : strerror(-lock));
+		return 1;
+	}
+	ret = serve(&options, folder, ready_fd);
+	close(lock);
+	return ret;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output.c - merged events into the streams of a trace directory.
+ */
+#include "consumerd/output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "consumerd/source.h"
+
+/* Each late source needs one while it catches up; more would be a fault of ours, or an attack. */
+#define MAX_LATE_STREAMS 64
+
+int output_open(struct output *output, const struct trace_writer_config *config,
+		const struct clock_map *clock)
+{
+	*output = (struct output){.clock_borrow = clock};
+	output->markers =
+		(struct output_stream){.name = "markers_0", .cpu = -1, .domain = TRACE_USER};
+	return trace_writer_create(config, &output->writer);
+}
+
+int output_kernel_stream(struct output *output, const char *name, int cpu, uint32_t *ret_number)
+{
+	struct output_stream *stream = array_push(&output->kernel);
+
+	if (!stream)
+		return -ENOMEM;
+	snprintf(stream->name, sizeof(stream->name), "%s", name);
+	stream->cpu = cpu;
+	stream->domain = TRACE_KERNEL;
+	*ret_number = (uint32_t)(output->kernel.nr - 1);
+	return 0;
+}
+
+/* Whoever runs the session tells the user, once. */
+static void note_error(struct output *output, int ret)
+{
+	if (ret < 0 && !output->error)
+		output->error = ret;
+}
+
+/* Return: the writer's stream, opened at its first use, or NULL. */
+static struct trace_stream_writer *stream_writer(struct output *output,
+						 struct output_stream *stream)
+{
+	if (!stream->writer)
+		note_error(output, trace_writer_stream(output->writer, stream->domain, stream->name,
+						       stream->cpu, &stream->writer));
+	return stream->writer;
+}
+
+static void append(struct output *output, struct output_stream *stream,
+		   const struct trace_event *event)
+{
+	struct trace_stream_writer *writer = stream_writer(output, stream);
+	int ret;
+
+	if (!writer) {
+		output->nr_refused++;
+		return;
+	}
+	ret = trace_stream_append(writer, event);
+	if (ret == -EINVAL)
+		output->nr_refused++;
+	note_error(output, ret);
+	stream->last_ns = event->stamp;
+	if (event->stamp > output->last_ns)
+		output->last_ns = event->stamp;
+}
+
+static struct output_stream *stream_of(struct output *output, uint32_t number,
+				       enum trace_domain domain)
+{
+	/* A scripted backend gives markers as well: they belong with the others. */
+	if (domain == TRACE_USER || number >= output->kernel.nr)
+		return &output->markers;
+	return &output->kernel.items[number];
+}
+
+static void write_discard(struct output *output, const struct trace_event *event)
+{
+	enum trace_domain domain = event->stream == SOURCE_MARKERS ? TRACE_USER : TRACE_KERNEL;
+	struct output_stream *stream = stream_of(output, event->stream, domain);
+	struct trace_stream_writer *writer = stream_writer(output, stream);
+	struct source_discard discard;
+	char source[32];
+
+	memcpy(&discard, event->payload, sizeof(discard));
+	if (!writer) {
+		output->nr_refused += discard.count;
+		return;
+	}
+	if (domain == TRACE_USER)
+		snprintf(source, sizeof(source), "thread %d", event->tid);
+	else
+		snprintf(source, sizeof(source), "cpu%d", stream->cpu);
+	note_error(output, trace_stream_discarded(writer, source, discard.count,
+						  clock_map_ns(output->clock_borrow, discard.begin),
+						  clock_map_ns(output->clock_borrow, discard.end)));
+}
+
+void output_event(struct output *output, const struct trace_event *event)
+{
+	struct trace_event written = *event;
+	struct output_stream *stream;
+
+	if (!event->class) {
+		write_discard(output, event);
+		return;
+	}
+	stream = stream_of(output, event->stream, event->class->domain);
+	written.stamp = clock_map_ns(output->clock_borrow, event->stamp);
+	append(output, stream, &written);
+}
+
+/* A late stream of that domain and CPU that has nothing later than @ns; NULL: no more of them. */
+static struct output_stream *late_stream(struct output *output, enum trace_domain domain, int cpu,
+					 uint64_t ns)
+{
+	struct output_stream *stream;
+
+	for (size_t i = 0; i < output->late.nr; i++) {
+		stream = &output->late.items[i];
+		if (stream->domain == domain && stream->cpu == cpu && stream->last_ns <= ns)
+			return stream;
+	}
+	if (output->late.nr == MAX_LATE_STREAMS)
+		return NULL;
+	stream = array_push(&output->late);
+	if (!stream)
+		return NULL;
+	snprintf(stream->name, sizeof(stream->name), "late_%zu", output->late.nr - 1);
+	stream->domain = domain;
+	stream->cpu = cpu;
+	return stream;
+}
+
+void output_late(struct output *output, const struct trace_event *event)
+{
+	struct trace_event written = *event;
+	enum trace_domain domain = event->class->domain;
+	int cpu = -1;
+	struct output_stream *stream;
+
+	written.stamp = clock_map_ns(output->clock_borrow, event->stamp);
+	if (domain == TRACE_KERNEL)
+		cpu = stream_of(output, event->stream, domain)->cpu;
+	stream = late_stream(output, domain, cpu, written.stamp);
+	if (!stream) {
+		output->nr_refused++;
+		return;
+	}
+	append(output, stream, &written);
+	output->nr_late++;
+}
+
+void output_sidecar(struct output *output, char *line)
+{
+	if (line)
+		note_error(output, trace_writer_sidecar(output->writer, line));
+	else
+		note_error(output, -ENOMEM);
+	free(line);
+}
+
+void output_flush(struct output *output, uint64_t now_ns)
+{
+	if (now_ns < output->last_ns)
+		now_ns = output->last_ns;
+	note_error(output, trace_writer_flush(output->writer, now_ns));
+}
+
+struct trace_writer_totals output_totals(const struct output *output)
+{
+	struct trace_writer_totals totals = trace_writer_totals(output->writer);
+
+	totals.discarded += output->nr_refused;
+	return totals;
+}
+
+void output_close(struct output *output, uint64_t now_ns)
+{
+	if (now_ns < output->last_ns)
+		now_ns = output->last_ns;
+	note_error(output, trace_writer_close(output->writer, now_ns));
+	output->writer = NULL;
+	array_fini(&output->kernel);
+	array_fini(&output->late);
+}

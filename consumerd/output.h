@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output.h - merged events into the streams of a trace directory.
+ *
+ * Markers share one stream, markers_0; kernel events keep the stream their backend gave them; what
+ * comes too late for its stream goes to late_N, each of which is monotonic again. Stamps come in
+ * ticks and are turned into ns here, by the clock function as it is at that moment.
+ */
+#ifndef CONSUMERD_OUTPUT_H
+#define CONSUMERD_OUTPUT_H
+
+#include "trace/clock.h"
+#include "trace/writer.h"
+
+struct output_stream {
+	char name[64];
+	int cpu;
+	enum trace_domain domain;
+	uint64_t last_ns; /* of the last event appended */
+	struct trace_stream_writer
+		*writer; /* NULL until its first event: an empty file helps nobody */
+};
+
+struct output {
+	struct trace_writer *writer;
+	const struct clock_map *clock_borrow;
+	struct output_stream markers;
+	struct {
+		struct output_stream *items;
+		size_t nr, capacity;
+	} kernel; /* by the number that output_kernel_stream() gave */
+	struct {
+		struct output_stream *items;
+		size_t nr, capacity;
+	} late;
+	uint64_t last_ns;    /* the latest event written */
+	uint64_t nr_late;    /* events that went to a late stream */
+	uint64_t nr_refused; /* events that could not be written and that the writer does not count
+			      */
+	int error;	     /* the first failure to write, -errno; 0 none */
+};
+
+/* @clock: borrowed for the output's life. Return: 0; -EEXIST, -errno of the writer. */
+int output_open(struct output *output, const struct trace_writer_config *config,
+		const struct clock_map *clock);
+
+/* A stream of the kernel's. Return: 0 and its number, or -ENOMEM. */
+int output_kernel_stream(struct output *output, const char *name, int cpu, uint32_t *ret_number);
+
+/* One event in order, or a loss (a source's event without a class). */
+void output_event(struct output *output, const struct trace_event *event);
+
+/* One event that comes after later ones have been written. */
+void output_late(struct output *output, const struct trace_event *event);
+
+/* A line for the sidecar, made with trace/sidecar.h; taken over, may be NULL. */
+void output_sidecar(struct output *output, char *line);
+
+/* Writes what is buffered; @now_ns: not before any event given so far. */
+void output_flush(struct output *output, uint64_t now_ns);
+
+struct trace_writer_totals output_totals(const struct output *output);
+
+/* Writes everything and the sidecar's end. The output is empty afterwards, but for its counts. */
+void output_close(struct output *output, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * procfs.h - what /proc and /sys tell about threads, processes, interrupts and block devices.
+ *
+ * Threads and processes may end at any moment: not finding one is usual, and no error to report.
+ */
+#ifndef CONSUMERD_PROCFS_H
+#define CONSUMERD_PROCFS_H
+
+#include "trace/sidecar.h"
+
+/* What /proc/PID/task/TID/stat says beyond a sidecar's thread. */
+struct procfs_thread {
+	struct sidecar_thread thread; /* ns: CLOCK_MONOTONIC just before it was read */
+	int32_t ppid;
+	int cpu; /* where it ran last */
+	bool is_kernel;
+};
+
+/* CLOCK_MONOTONIC. */
+uint64_t procfs_now_ns(void);
+
+/* @pid: 0 when not known: the thread's own. Return: 0 or -errno, -ENOENT or -ESRCH when it is gone.
+ */
+int procfs_read_thread(int32_t pid, int32_t tid, struct procfs_thread *ret_thread);
+
+/* Return: 0 or -errno. Its exe and command are "" where we may not read them. */
+int procfs_read_process(int32_t pid, struct sidecar_process *ret_process);
+
+/* The process of a thread, or -1. */
+int32_t procfs_process_of(int32_t tid);
+
+/**
+ * procfs_host_tid() - the number we know a thread by, which in a pid namespace calls itself @vtid.
+ * @pid, @vpid: its process, as we and as it itself call it
+ * Return: the thread, or @pid where it cannot be found.
+ */
+int32_t procfs_host_tid(int32_t pid, int32_t vpid, int32_t vtid);
+
+/* Calls a function with each thread there is. */
+void procfs_each_thread(void (*each)(void *arg, const struct procfs_thread *thread,
+				     bool is_process_start),
+			void *arg);
+void procfs_each_irq(void (*each)(void *arg, const struct sidecar_irq *irq), void *arg);
+void procfs_each_device(void (*each)(void *arg, const struct sidecar_device *device), void *arg);
+
+/* The host's names for the sidecar's header: host, kernel, boot_id, nr_cpus. */
+void procfs_read_host(struct sidecar_header *header);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * programs.c - connections of the programs that have markers: they come, announce, and go.
+ */
+#include "consumerd/programs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <urcu.h>
+#include <urcu/rculist.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "consumerd/announcement.h"
+#include "libmarker/rendezvous.h"
+
+/* Per round and program; who sends more is read on in the next round, and holds the floor. */
+#define MAX_MESSAGES 512
+#define MAX_ACCEPTS 64
+#define MAX_PROGRAMS 4096
+#define MAX_EVENTS 256
+
+/* The low bit of an epoll pointer: its pidfd spoke, not its socket. */
+#define IS_PIDFD ((uintptr_t)1)
+
+int programs_open(struct programs *programs, const char *folder)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct epoll_event event = {.events = EPOLLIN};
+	int ret;
+
+	*programs = (struct programs){.listen_fd = -1, .epoll_fd = -1};
+	CDS_INIT_LIST_HEAD(&programs->list);
+	_Static_assert(sizeof(address.sun_path) == RENDEZVOUS_MAX_PATH, "a socket's path fits");
+	ret = rendezvous_file(folder, RENDEZVOUS_MARKERS_SOCKET, address.sun_path);
+	if (ret < 0)
+		return ret;
+	/* Whoever held it before is dead: consumerd's lock on the folder says so. */
+	(void)unlink(address.sun_path);
+	programs->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	programs->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (programs->epoll_fd < 0 || programs->listen_fd < 0 ||
+	    bind(programs->listen_fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    chmod(address.sun_path, 0700) < 0 || listen(programs->listen_fd, 128) < 0 ||
+	    epoll_ctl(programs->epoll_fd, EPOLL_CTL_ADD, programs->listen_fd, &event) < 0) {
+		ret = -errno;
+		programs_close(programs, folder);
+		return ret;
+	}
+	return 0;
+}
+
+static void ring_destroy(struct thread_ring *ring)
+{
+	for (uint32_t i = 0; i < RING_NR_LANES; i++)
+		for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+			if (ring->lanes[i].sources[slot])
+				ring->lanes[i].sources[slot]->is_ended = true;
+	ring_reader_close(&ring->reader);
+	free(ring);
+}
+
+static void program_destroy(struct program *program)
+{
+	for (size_t i = 0; i < program->rings.nr; i++)
+		ring_destroy(program->rings.items[i]);
+	for (size_t i = 0; i < program->classes.nr; i++)
+		event_class_destroy(program->classes.items[i].class);
+	array_fini(&program->rings);
+	array_fini(&program->classes);
+	array_fini(&program->maps);
+	if (program->fd >= 0)
+		close(program->fd);
+	if (program->pidfd >= 0)
+		close(program->pidfd);
+	free(program);
+}
+
+/* Whose connection it is. Return: 0, -EACCES when it may not speak to us, -errno. */
+static int check_peer(int fd, pid_t *ret_pid)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return -errno;
+	if (peer.uid != geteuid() && peer.uid != 0)
+		return -EACCES;
+	*ret_pid = peer.pid;
+	return 0;
+}
+
+static int watch(struct programs *programs, struct program *program)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = program};
+
+	if (epoll_ctl(programs->epoll_fd, EPOLL_CTL_ADD, program->fd, &event) < 0)
+		return -errno;
+	/* A child that inherited the socket would keep it open: the process itself tells its end.
+	 */
+	program->pidfd = (int)syscall(SYS_pidfd_open, program->pid, 0);
+	if (program->pidfd < 0)
+		return 0;
+	event.data.u64 = (uintptr_t)program | IS_PIDFD;
+	if (epoll_ctl(programs->epoll_fd, EPOLL_CTL_ADD, program->pidfd, &event) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Takes over @fd. */
+static void add_program(struct programs *programs, int fd)
+{
+	struct program *program = calloc(1, sizeof(*program));
+	struct procfs_thread thread;
+
+	if (!program) {
+		close(fd);
+		return;
+	}
+	program->fd = fd;
+	program->pidfd = -1;
+	if (atomic_load_explicit(&programs->nr, memory_order_relaxed) >= MAX_PROGRAMS ||
+	    check_peer(fd, &program->pid) < 0 || watch(programs, program) < 0) {
+		program_destroy(program);
+		return;
+	}
+	if (procfs_read_thread(program->pid, program->pid, &thread) == 0)
+		memcpy(program->comm, thread.thread.comm, sizeof(program->comm));
+	cds_list_add_tail_rcu(&program->node, &programs->list);
+	atomic_fetch_add_explicit(&programs->nr, 1, memory_order_relaxed);
+}
+
+/* Return: false when there may be more. */
+static bool accept_all(struct programs *programs)
+{
+	for (int i = 0; i < MAX_ACCEPTS; i++) {
+		int fd = accept4(programs->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0)
+			add_program(programs, fd);
+		else if (errno != ECONNABORTED && errno != EINTR)
+			return true;
+	}
+	return false;
+}
+
+/* Reads what one program has sent. */
+static void read_program(struct program *program, const struct programs_observer *observer)
+{
+	int ret = 1;
+
+	program->has_unread = false;
+	for (int i = 0; i < MAX_MESSAGES && ret > 0; i++) {
+		ret = announcement_read(program, observer);
+		if (ret < 0 && ret != -EAGAIN) {
+			if (ret != -EPIPE)
+				log_warning("Program thrown out: pid=%d, comm=%s, error=\"%s\"",
+					    program->pid, program->comm, strerror(-ret));
+			program->is_gone = true;
+		}
+	}
+	program->has_unread = ret > 0;
+}
+
+void programs_read(struct programs *programs, uint64_t now,
+		   const struct programs_observer *observer)
+{
+	struct epoll_event events[MAX_EVENTS];
+	bool is_all = accept_all(programs);
+	int nr = epoll_wait(programs->epoll_fd, events, MAX_EVENTS, 0);
+
+	for (int i = 0; i < nr; i++) {
+		uintptr_t pointer = (uintptr_t)events[i].data.u64;
+		struct program *program = (struct program *)(pointer & ~IS_PIDFD);
+
+		if (!program || program->is_gone)
+			continue;
+		read_program(program, observer);
+		/* It has exited: what it sent and wrote is there, and nothing will follow. */
+		if (pointer & IS_PIDFD && !program->has_unread)
+			program->is_gone = true;
+		is_all = is_all && !program->has_unread;
+	}
+	if (is_all && nr < MAX_EVENTS)
+		floor_move(&programs->floor, now, now);
+}
+
+static void sweep_rings(struct program *program)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < program->rings.nr; i++) {
+		struct thread_ring *ring = program->rings.items[i];
+
+		if (ring->is_finished)
+			ring_destroy(ring);
+		else
+			program->rings.items[kept++] = ring;
+	}
+	program->rings.nr = kept;
+	atomic_store_explicit(&program->nr_rings, (uint32_t)kept, memory_order_relaxed);
+}
+
+static void remove_program(struct programs *programs, struct program *program)
+{
+	cds_list_del_rcu(&program->node);
+	/* The control thread may be looking at it. */
+	synchronize_rcu();
+	program_destroy(program);
+	atomic_fetch_sub_explicit(&programs->nr, 1, memory_order_relaxed);
+}
+
+void programs_sweep(struct programs *programs)
+{
+	struct program *program, *next;
+
+	cds_list_for_each_entry_safe(program, next, &programs->list, node)
+	{
+		if (program->is_gone)
+			remove_program(programs, program);
+		else
+			sweep_rings(program);
+	}
+}
+
+void programs_forget_slot(struct programs *programs, uint32_t slot)
+{
+	struct program *program;
+
+	cds_list_for_each_entry(program, &programs->list, node)
+	{
+		for (size_t i = 0; i < program->classes.nr; i++) {
+			program->classes.items[i].mapped[slot] = NULL;
+			program->classes.items[i].is_wanted[slot] = 0;
+		}
+		for (size_t i = 0; i < program->rings.nr; i++)
+			for (uint32_t lane = 0; lane < RING_NR_LANES; lane++)
+				program->rings.items[i]->lanes[lane].sources[slot] = NULL;
+	}
+}
+
+void programs_close(struct programs *programs, const char *folder)
+{
+	char path[RENDEZVOUS_MAX_PATH];
+	struct program *program, *next;
+
+	cds_list_for_each_entry_safe(program, next, &programs->list, node)
+		remove_program(programs, program);
+	if (programs->listen_fd >= 0) {
+		close(programs->listen_fd);
+		if (rendezvous_file(folder, RENDEZVOUS_MARKERS_SOCKET, path) == 0)
+			(void)unlink(path);
+	}
+	if (programs->epoll_fd >= 0)
+		close(programs->epoll_fd);
+	programs->listen_fd = programs->epoll_fd = -1;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * programs.h - the programs that have markers: their connections, classes and rings.
+ *
+ * They come and go as they like, and nothing they send is trusted: one that breaks the protocol
+ * loses its connection, and nobody else notices. The collector's thread owns everything here; the
+ * control thread may walk the list under rcu_read_lock() and read what is marked as shared.
+ */
+#ifndef CONSUMERD_PROGRAMS_H
+#define CONSUMERD_PROGRAMS_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+#include <urcu/list.h>
+
+#include "consumerd/procfs.h"
+#include "consumerd/session.h"
+#include "libmarker/ring-read.h"
+#include "libmarker/wire.h"
+
+/* One lane of one ring: a source of its own in every session. */
+struct lane {
+	struct floor floor;
+	uint64_t last; /* stamp of the last record taken out */
+	/* By session: its source, and how many discarded events it knows of, or need not know of,
+	 * that no record has placed in time yet. */
+	struct source *sources[SESSION_MAX];
+	uint64_t told_early[SESSION_MAX];
+};
+
+struct thread_ring {
+	struct ring_reader reader;
+	uint32_t number;	      /* the program's */
+	bool is_finished;	      /* broken or retired: to be given up after this round */
+	int32_t host_tid;	      /* 0: nobody's yet */
+	struct sidecar_thread thread; /* as told last */
+	struct lane lanes[RING_NR_LANES];
+};
+
+struct program_class {
+	struct trace_event_class *class; /* NULL: a number not announced */
+	const struct trace_event_class *mapped[SESSION_MAX];
+	int8_t is_wanted[SESSION_MAX]; /* 0 not asked yet, 1 mapped, -1 not wanted */
+};
+
+struct program {
+	struct cds_list_head node; /* of programs.list, RCU */
+	int fd, pidfd;
+	/* Shared: written before the program is in the list. */
+	pid_t pid; /* the host's */
+	char comm[16];
+	/* Shared, relaxed: figures for people. */
+	_Atomic uint64_t nr_events, nr_bad;
+	_Atomic uint32_t nr_rings;
+
+	int32_t vpid;
+	bool has_hello, has_unread;
+	bool is_gone; /* its end was seen, or it was thrown out: to be freed after this round */
+	struct {
+		struct program_class *items;
+		size_t nr, capacity;
+	} classes; /* by the program's number */
+	struct {
+		struct thread_ring **items;
+		size_t nr, capacity;
+	} rings;
+	struct {
+		struct sidecar_map *items;
+		size_t nr, capacity;
+	} maps;
+};
+
+struct programs {
+	struct cds_list_head list; /* RCU: the collector's thread adds and removes */
+	_Atomic uint32_t nr;	   /* shared, relaxed */
+	int listen_fd, epoll_fd;
+	struct floor floor; /* what announcements not yet read may still bring */
+};
+
+/* Whoever wants to know of what is announced. */
+struct programs_observer {
+	void *arg;
+	void (*program)(void *arg, struct program *program); /* it has said hello */
+	void (*map)(void *arg, struct program *program, const struct sidecar_map *map);
+};
+
+/* Listens in the rendezvous folder. @folder: has no other listener. Return: 0 or -errno. */
+int programs_open(struct programs *programs, const char *folder);
+
+/**
+ * programs_read() - reads announcements until none is left.
+ * @now: T0: what was announced before it has been read afterwards
+ */
+void programs_read(struct programs *programs, uint64_t now,
+		   const struct programs_observer *observer);
+
+/* Frees the rings that are finished and the programs that are gone; both have been drained. */
+void programs_sweep(struct programs *programs);
+
+/* A session's slot is free again: nobody remembers its sources and classes. */
+void programs_forget_slot(struct programs *programs, uint32_t slot);
+
+/* Every connection and ring. */
+void programs_close(struct programs *programs, const char *folder);
+
+#endif

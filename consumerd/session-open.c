@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session-open.c - a session's beginning: which backend, the trace directory, the state of the
+ * machine.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "consumerd/session-sink.h"
+#include "consumerd/session.h"
+#include "consumerd/statedump.h"
+
+static const struct {
+	const char *name;
+	uint32_t bit;
+} set_names[] = {
+	{"sched", BRIDGE_SCHED},      {"irq", BRIDGE_IRQ},	   {"softirq", BRIDGE_SOFTIRQ},
+	{"block", BRIDGE_BLOCK},      {"timer", BRIDGE_TIMER},	   {"workqueue", BRIDGE_WORKQUEUE},
+	{"signal", BRIDGE_SIGNAL},    {"syscall", BRIDGE_SYSCALL}, {"fault", BRIDGE_FAULT},
+	{"syscalls", BRIDGE_SYSCALL}, {"faults", BRIDGE_FAULT},
+};
+#define NR_SET_NAMES (sizeof(set_names) / sizeof(set_names[0]))
+
+/* The bit of one kind, 0 when there is none of that name. */
+static uint32_t set_bit(const char *name, size_t length)
+{
+	for (size_t i = 0; i < NR_SET_NAMES; i++)
+		if (strlen(set_names[i].name) == length &&
+		    !strncmp(set_names[i].name, name, length))
+			return set_names[i].bit;
+	return 0;
+}
+
+/* Return: 0 or -EINVAL. */
+static int parse_set(const char *text, uint32_t *ret_set, bool *ret_everybody)
+{
+	uint32_t set = 0, bit;
+	size_t length;
+
+	*ret_everybody = !strcmp(text, "all");
+	if (*ret_everybody || !strcmp(text, "default") || !*text) {
+		*ret_set = BRIDGE_ALL;
+		return 0;
+	}
+	if (!strcmp(text, "none")) {
+		*ret_set = 0;
+		return 0;
+	}
+	while (*text) {
+		length = strcspn(text, ",");
+		bit = set_bit(text, length);
+		if (!bit)
+			return -EINVAL;
+		set |= bit;
+		text += length;
+		text += *text == ',';
+	}
+	*ret_set = set;
+	return 0;
+}
+
+/* Why there are no kernel events: what the first backend says about itself. */
+static void explain_none(struct backend_report *report)
+{
+	for (size_t i = 0; bridge_backends[i]; i++) {
+		if (bridge_backends[i] == &backend_none || bridge_backends[i] == &backend_fake)
+			continue;
+		bridge_backends[i]->probe(report);
+		if (!report->works)
+			return;
+	}
+	snprintf(report->reason, sizeof(report->reason), "no backend for kernel events works here");
+}
+
+/* Return: 0 or -errno with a sentence. */
+static int choose_backend(struct session *session, const struct session_config *config,
+			  uint32_t set, char *reterr, size_t reterr_size)
+{
+	struct backend_report report = {0};
+
+	if (config->backend && *config->backend) {
+		session->backend = bridge_find(config->backend);
+		if (!session->backend) {
+			snprintf(reterr, reterr_size, "no backend '%s'; 'weft doctor' lists them",
+				 config->backend);
+			return -EINVAL;
+		}
+		return 0;
+	}
+	if (!set && !(config->extra && config->extra[0])) {
+		session->backend = &backend_none;
+		return 0;
+	}
+	session->backend = bridge_choose(&report);
+	if (session->backend == &backend_none) {
+		explain_none(&report);
+		if (asprintf(&session->missing, "no kernel events: %s", report.reason) < 0)
+			session->missing = NULL;
+	} else if (set & ~report.set && report.reason[0]) {
+		session->missing = strdup(report.reason);
+	}
+	return 0;
+}
+
+static int open_backend(struct session *session, const struct session_config *config, uint32_t set,
+			bool everybody, char *reterr, size_t reterr_size)
+{
+	const char *colon = config->backend ? strchr(config->backend, ':') : NULL;
+	struct bridge_config bridge = {
+		.set = set,
+		.everybody = everybody,
+		.clock = config->clock,
+		.argument = colon ? colon + 1 : NULL,
+		.extra = config->extra,
+	};
+	int ret;
+
+	session_sink_init(session);
+	ret = session->backend->open(&bridge, &session->sink, &session->backend_self, reterr,
+				     reterr_size);
+	if (ret < 0) {
+		if (!reterr[0])
+			snprintf(reterr, reterr_size, "backend %s: %s", session->backend->name,
+				 strerror(-ret));
+		return ret;
+	}
+	for (const pid_t *tid = config->exclude; tid && *tid; tid++)
+		(void)session->backend->exclude(session->backend_self, *tid);
+	if (config->pid) {
+		ret = session->backend->attach(session->backend_self, config->pid);
+		if (ret < 0) {
+			snprintf(reterr, reterr_size, "cannot trace process %d: %s", config->pid,
+				 strerror(-ret));
+			return ret;
+		}
+	}
+	ret = session->backend->enable(session->backend_self);
+	if (ret < 0)
+		snprintf(reterr, reterr_size, "backend %s: cannot start: %s",
+			 session->backend->name, strerror(-ret));
+	return ret;
+}
+
+static const char *clock_name(const struct session_config *config)
+{
+	if (config->clock == CLOCK_TICKS_MONO)
+		return "monotonic";
+	return config->is_fast_clock ? "tsc-fast" : "tsc-ordered";
+}
+
+static int open_output(struct session *session, const struct session_config *config, char *reterr,
+		       size_t reterr_size)
+{
+	const struct clock_anchor *first = config->first;
+	struct trace_writer_config writer = {
+		.dir = config->dir,
+		.realtime_offset_ns = first->realtime_ns - (int64_t)first->monotonic_ns,
+		.clock_name = clock_name(config),
+	};
+	int ret = output_open(&session->output, &writer, config->map_borrow);
+
+	if (ret == -EEXIST || ret == -ENOTEMPTY)
+		snprintf(reterr, reterr_size,
+			 "%s exists and is not empty; name another folder with -o", config->dir);
+	else if (ret < 0)
+		snprintf(reterr, reterr_size, "cannot create %s: %s", config->dir, strerror(-ret));
+	return ret;
+}
+
+static void write_header(struct session *session, const struct session_config *config)
+{
+	bool is_scripted = session->backend == &backend_fake;
+	struct sidecar_header header = {
+		.version = SIDECAR_VERSION,
+		.weft_version = PACKAGE_VERSION,
+		.command_pid = config->pid,
+		/* A script has times of its own. */
+		.begin_ns = is_scripted ? 0 : config->first->monotonic_ns,
+	};
+
+	procfs_read_host(&header);
+	snprintf(header.backend, sizeof(header.backend), "%s", session->backend->name);
+	snprintf(header.clock, sizeof(header.clock), "%s", session->clock_name);
+	snprintf(header.clock_why, sizeof(header.clock_why), "%s",
+		 config->clock_why ? config->clock_why : "");
+	snprintf(header.command, sizeof(header.command), "%s",
+		 config->command ? config->command : "");
+	snprintf(header.missing, sizeof(header.missing), "%s",
+		 session->missing ? session->missing : "");
+	output_sidecar(&session->output, sidecar_format_header(&header));
+	output_sidecar(&session->output, sidecar_format_anchor(config->first));
+}
+
+static char **copy_texts(const char *const *texts)
+{
+	size_t nr = 0;
+	char **copy;
+
+	while (texts && texts[nr])
+		nr++;
+	copy = calloc(nr + 1, sizeof(*copy));
+	for (size_t i = 0; copy && i < nr; i++)
+		copy[i] = strdup(texts[i]);
+	return copy;
+}
+
+static int copy_config(struct session *session, const struct session_config *config)
+{
+	session->dir = strdup(config->dir);
+	session->clock_name = strdup(clock_name(config));
+	session->patterns = copy_texts(config->markers);
+	session->pid = config->pid;
+	session->wants_programs = !config->pid;
+	session->is_fast_clock = config->is_fast_clock;
+	session->ring_size = config->ring_size;
+	session->begin_ticks = session->drain_now = config->first->ticks;
+	session->begin_ns = config->first->monotonic_ns;
+	session->merge = merge_create();
+	if (!session->dir || !session->clock_name || !session->patterns || !session->merge)
+		return -ENOMEM;
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	return remove(path);
+}
+
+/* Takes back a trace that never began; only called for a folder we filled ourselves just now. */
+static void remove_trace(const char *dir)
+{
+	(void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int session_create(const struct session_config *config, struct session **ret_session, char *reterr,
+		   size_t reterr_size)
+{
+	struct session *session = calloc(1, sizeof(*session));
+	bool everybody;
+	uint32_t set;
+	int ret;
+
+	reterr[0] = '\0';
+	if (!session)
+		return -ENOMEM;
+	ret = parse_set(config->kernel ? config->kernel : "default", &set, &everybody);
+	if (ret < 0) {
+		snprintf(reterr, reterr_size,
+			 "no kind of kernel events '%s'; there are: default, all, none, or of "
+			 "sched,irq,softirq,block,timer,workqueue,signal,syscall,fault",
+			 config->kernel);
+		goto fail;
+	}
+	ret = copy_config(session, config);
+	if (ret < 0)
+		goto fail;
+	ret = choose_backend(session, config, set, reterr, reterr_size);
+	if (ret < 0)
+		goto fail;
+	session->backend_name = strdup(session->backend->name);
+	ret = open_output(session, config, reterr, reterr_size);
+	if (ret < 0)
+		goto fail;
+	ret = open_backend(session, config, set, everybody, reterr, reterr_size);
+	if (ret < 0) {
+		session_destroy(session);
+		remove_trace(config->dir);
+		return ret;
+	}
+	write_header(session, config);
+	if (session->backend != &backend_none && session->backend != &backend_fake)
+		statedump_machine(&session->output, set & BRIDGE_SCHED);
+	*ret_session = session;
+	return 0;
+fail:
+	session_destroy(session);
+	return ret;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.c - one recording while it runs, on the collector's thread, and its end.
+ */
+#include "consumerd/session.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "trace/sidecar.h"
+
+/* After stop() a backend has a bounded rest; a limit on it keeps a faulty one from holding us. */
+#define MAX_LAST_DRAINS 10000
+
+bool session_wants(const struct session *session, const char *name)
+{
+	char base[256];
+	const char *colon = strchr(name, ':'), *kind;
+	bool is_wanted = !session->patterns[0] || session->patterns[0][0] == '!';
+
+	/* What belongs to other markers goes where they go: thread names, results. */
+	if (!strncmp(name, "weft:", 5))
+		return true;
+	/* Patterns say "provider:name", without the ":begin" of a scope. */
+	kind = colon ? strchr(colon + 1, ':') : NULL;
+	snprintf(base, sizeof(base), "%.*s", kind ? (int)(kind - name) : (int)strlen(name), name);
+	for (char **pattern = session->patterns; *pattern; pattern++) {
+		bool is_negative = **pattern == '!';
+
+		if (fnmatch(*pattern + is_negative, base, 0) == 0)
+			is_wanted = !is_negative;
+	}
+	return is_wanted;
+}
+
+static struct trace_event_class *class_copy(const struct trace_event_class *class)
+{
+	struct trace_event_class *copy =
+		event_class_create(class->domain, class->kind, class->name);
+
+	if (!copy)
+		return NULL;
+	copy->level = class->level;
+	for (uint32_t i = 0; i < class->nr_fields; i++) {
+		const struct trace_field *field = &class->fields[i];
+
+		if (event_class_add_field(copy, field->name, field->type, field->size, field->base,
+					  (enum trace_field_role)field->role) < 0) {
+			event_class_destroy(copy);
+			return NULL;
+		}
+	}
+	event_class_finish(copy);
+	return copy;
+}
+
+int session_class(struct session *session, const struct trace_event_class *class,
+		  const struct trace_event_class **ret_class)
+{
+	struct trace_event_class *copy;
+	int ret;
+
+	if (!session_wants(session, class->name))
+		return 0;
+	copy = class_copy(class);
+	if (!copy)
+		return -ENOMEM;
+	ret = trace_writer_class(session->output.writer, copy, ret_class);
+	if (ret < 0) {
+		event_class_destroy(copy);
+		if (!session->output.error)
+			session->output.error = ret;
+		return ret;
+	}
+	return 1;
+}
+
+/* The lane's source, made at its first use; NULL without memory. */
+static struct source *marker_source(struct session *session, struct source **slot, int32_t host_tid)
+{
+	struct source *source = *slot, **place;
+
+	if (source)
+		return source;
+	source = source_create(SOURCE_MARKERS, &session->limit);
+	place = source ? array_push(&session->markers) : NULL;
+	if (!place || merge_add(session->merge, &source_merge_ops, source, &source->input) < 0) {
+		if (place)
+			session->markers.nr--;
+		source_destroy(source);
+		return NULL;
+	}
+	source->tid = host_tid;
+	*place = *slot = source;
+	return source;
+}
+
+void session_push_marker(struct session *session, struct source **slot, int32_t host_tid,
+			 const struct trace_event *event)
+{
+	struct source *source;
+
+	if (event->stamp < session->begin_ticks)
+		return;
+	if (event->stamp < session->limit) {
+		output_late(&session->output, event);
+		return;
+	}
+	source = marker_source(session, slot, host_tid);
+	if (!source || source_push(source, event) < 0) {
+		session->output.nr_refused++;
+		return;
+	}
+	session->queued += event->payload_size + 48;
+}
+
+void session_push_discard(struct session *session, struct source **slot, int32_t host_tid,
+			  uint64_t count, uint64_t begin, uint64_t end)
+{
+	struct source *source;
+
+	if (end < session->begin_ticks)
+		return;
+	source = marker_source(session, slot, host_tid);
+	if (!source || source_push_discard(source, count, begin, end) < 0)
+		session->output.nr_refused += count;
+}
+
+void session_drain(struct session *session, uint64_t now)
+{
+	int64_t ret;
+
+	session->drain_now = now;
+	session->nr_looked_up = 0;
+	session->kernel_bytes = 0;
+	ret = session->backend->drain(session->backend_self, now);
+	if (ret < 0 && !session->drain_error)
+		session->drain_error = (int)ret;
+}
+
+uint64_t session_kernel_floor(const struct session *session, uint64_t now, uint64_t patience)
+{
+	uint64_t lowest = UINT64_MAX, at;
+
+	for (size_t i = 0; i < session->kernel.nr; i++) {
+		at = floor_effective(&session->kernel.items[i].floor, now, patience);
+		if (at < lowest)
+			lowest = at;
+	}
+	return lowest;
+}
+
+/* Gives up the sources that ended and have given everything. */
+static void remove_ended(struct session *session)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < session->markers.nr; i++) {
+		struct source *source = session->markers.items[i];
+
+		/* An event later than the limit may still be in the merge's hand. */
+		if (source->is_ended && source_is_empty(source) && source->last <= session->limit) {
+			merge_remove(session->merge, source->input);
+			source_destroy(source);
+		} else {
+			session->markers.items[kept++] = source;
+		}
+	}
+	session->markers.nr = kept;
+}
+
+static uint64_t queued_bytes(const struct session *session)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < session->kernel.nr; i++)
+		bytes += session->kernel.items[i].source->bytes;
+	for (size_t i = 0; i < session->markers.nr; i++)
+		bytes += session->markers.items[i]->bytes;
+	return bytes;
+}
+
+void session_emit(struct session *session, uint64_t limit)
+{
+	struct trace_event event;
+	int ret;
+
+	if (limit > session->limit)
+		session->limit = limit;
+	while ((ret = merge_next(session->merge, session->limit, &event)) > 0)
+		output_event(&session->output, &event);
+	if (ret < 0 && !session->drain_error)
+		session->drain_error = ret;
+	remove_ended(session);
+	session->queued = queued_bytes(session);
+}
+
+void session_anchor(struct session *session, const struct clock_anchor *anchor)
+{
+	const struct clock_map *map = session->output.clock_borrow;
+
+	output_sidecar(&session->output, sidecar_format_anchor(anchor));
+	if (map->nr > 0)
+		output_sidecar(&session->output, sidecar_format_segment(&map->items[map->nr - 1]));
+}
+
+void session_publish_stats(struct session *session)
+{
+	struct trace_writer_totals totals = output_totals(&session->output);
+
+	atomic_store_explicit(&session->stats.events, totals.events, memory_order_relaxed);
+	atomic_store_explicit(&session->stats.discarded, totals.discarded, memory_order_relaxed);
+	atomic_store_explicit(&session->stats.bytes, totals.bytes, memory_order_relaxed);
+	atomic_store_explicit(&session->stats.late, session->output.nr_late, memory_order_relaxed);
+	atomic_store_explicit(&session->stats.error,
+			      session->output.error ? session->output.error : session->drain_error,
+			      memory_order_relaxed);
+}
+
+void session_stop_backend(struct session *session)
+{
+	int ret = session->backend->stop(session->backend_self);
+
+	if (ret < 0 && !session->drain_error)
+		session->drain_error = ret;
+}
+
+void session_drain_rest(struct session *session, uint64_t now)
+{
+	uint64_t lowest;
+
+	for (int i = 0; i < MAX_LAST_DRAINS; i++) {
+		session->drain_now = now;
+		if (session->backend->drain(session->backend_self, now) <= 0)
+			return;
+		/* Memory stays bounded: what the floors allow goes out at once. */
+		lowest = session_kernel_floor(session, now, UINT64_MAX);
+		session_emit(session, lowest < now ? lowest : now);
+	}
+}
+
+void session_finish(struct session *session, uint64_t now)
+{
+	bool is_scripted = session->backend == &backend_fake;
+
+	for (size_t i = 0; i < session->kernel.nr; i++)
+		session->kernel.items[i].source->is_ended = true;
+	for (size_t i = 0; i < session->markers.nr; i++)
+		session->markers.items[i]->is_ended = true;
+	session_emit(session, UINT64_MAX);
+	session->clock_error_ns = session->output.clock_borrow->error_ns;
+	session->end_ns = is_scripted ? session->output.last_ns
+				      : clock_map_ns(session->output.clock_borrow, now);
+	session->backend->close(session->backend_self);
+	session->backend_self = NULL;
+	/* Before the counts, for a packet that cannot be written is counted as discarded. */
+	output_flush(&session->output, session->end_ns);
+	session_publish_stats(session);
+	output_close(&session->output, session->end_ns);
+	atomic_store_explicit(&session->stats.error,
+			      session->output.error ? session->output.error : session->drain_error,
+			      memory_order_relaxed);
+}
+
+void session_destroy(struct session *session)
+{
+	if (!session)
+		return;
+	if (session->backend && session->backend_self)
+		session->backend->close(session->backend_self);
+	if (session->output.writer)
+		output_close(&session->output, 0);
+	for (size_t i = 0; i < session->kernel.nr; i++)
+		source_destroy(session->kernel.items[i].source);
+	for (size_t i = 0; i < session->markers.nr; i++)
+		source_destroy(session->markers.items[i]);
+	array_fini(&session->kernel);
+	array_fini(&session->markers);
+	merge_destroy(session->merge);
+	for (char **pattern = session->patterns; pattern && *pattern; pattern++)
+		free(*pattern);
+	free(session->patterns);
+	free(session->dir);
+	free(session->backend_name);
+	free(session->clock_name);
+	free(session->missing);
+	free(session);
+}

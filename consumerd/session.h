@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.h - one recording: a kernel backend and the markers, merged, into a trace directory.
+ *
+ * Life: the control thread creates it (backend probed and switched on, directory made, state of the
+ * machine written), then hands it to the collector's thread, which alone uses it until it has
+ * finished it; then it is the control thread's again. Only `stats` is read from outside meanwhile.
+ */
+#ifndef CONSUMERD_SESSION_H
+#define CONSUMERD_SESSION_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "consumerd/output.h"
+#include "consumerd/source.h"
+#include "kernel-bridge/bridge.h"
+#include "trace/merge.h"
+
+#define SESSION_MAX 8 /* at once */
+
+struct session_config {
+	const char *dir;
+	const char *kernel;  /* "default", "all", "none", or kinds: "sched,irq" */
+	const char *backend; /* "ftrace", "fake:FILE"; "" or NULL: the first that works */
+	const char *command; /* what is traced, for the header; or NULL */
+	pid_t pid;	     /* traced program; 0: the whole machine's session */
+	bool is_fast_clock;
+	uint64_t ring_size;	    /* bytes per thread; 0: the default */
+	const char *const *extra;   /* NULL-terminated, or NULL */
+	const char *const *markers; /* patterns, NULL-terminated, or NULL for all */
+	enum clock_kind clock;	    /* what stamps are in */
+	const char *clock_why;	    /* why not the TSC, or NULL */
+	const struct clock_map *map_borrow;
+	const struct clock_anchor *first; /* read before anything was switched on */
+	const pid_t *exclude;		  /* the tracer's own threads, 0-terminated */
+};
+
+/* Counts as of the last round. */
+struct session_stats {
+	/* Relaxed, all: figures for people, none of which orders anything. */
+	_Atomic uint64_t events, discarded, bytes, late;
+	_Atomic int error;
+};
+
+/* A source that takes longer than its due: see floor_effective(). */
+struct floor {
+	uint64_t at;	/* nothing earlier will come */
+	uint64_t since; /* T0 of the round in which it moved last */
+};
+
+struct session_stream {
+	struct source *source;
+	struct floor floor;
+};
+
+struct session {
+	uint32_t number;
+	char *dir;
+	char *backend_name, *clock_name, *missing;
+	pid_t pid;
+	char **patterns;		    /* NULL-terminated; empty: all markers */
+	bool is_fast_clock, wants_programs; /* kernel events of every program that has markers */
+	uint64_t ring_size;
+	uint64_t begin_ticks; /* markers from before belong to another session */
+	uint64_t begin_ns, end_ns;
+	uint64_t on_ns;		 /* when everything was on */
+	uint32_t clock_error_ns; /* after session_finish() */
+
+	struct output output;
+	struct merge *merge;
+	uint64_t limit;	 /* emitted up to here; only grows */
+	uint64_t queued; /* bytes in all sources, as of the last emission and what came since */
+	struct {
+		struct session_stream *items;
+		size_t nr, capacity;
+	} kernel;
+	struct {
+		struct source **items;
+		size_t nr, capacity;
+	} markers;
+
+	const struct backend *backend;
+	void *backend_self;
+	struct bridge_sink sink;
+	const struct trace_event_class *fork_class, *exec_class; /* or NULL */
+	int fork_tid, exec_tid; /* the fields that name the new thread */
+	uint32_t nr_looked_up;	/* threads looked up in /proc in this round */
+	uint64_t drain_now;	/* T0 of the drain under way */
+	uint64_t kernel_bytes;	/* pushed in this round */
+	int drain_error;
+
+	struct session_stats stats;
+};
+
+static inline void floor_move(struct floor *floor, uint64_t at, uint64_t now)
+{
+	if (at > floor->at) {
+		floor->at = at;
+		floor->since = now;
+	}
+}
+
+/* @patience: ticks; a floor that has not moved for longer is passed over: UINT64_MAX. */
+static inline uint64_t floor_effective(const struct floor *floor, uint64_t now, uint64_t patience)
+{
+	if (floor->at < now && now > floor->since && now - floor->since > patience)
+		return UINT64_MAX;
+	return floor->at;
+}
+
+/**
+ * session_create() - everything on but the markers.
+ * @reterr: on failure one sentence
+ * Return: 0 or -errno; *ret_session is the caller's until session_destroy().
+ */
+int session_create(const struct session_config *config, struct session **ret_session, char *reterr,
+		   size_t reterr_size);
+
+/* Is the name of a marker's class wanted? */
+bool session_wants(const struct session *session, const char *name);
+
+/**
+ * session_class() - the session's own class for a program's.
+ * Return: 1 and *ret_class, 0 when the session does not want it, or -errno of the writer.
+ */
+int session_class(struct session *session, const struct trace_event_class *class,
+		  const struct trace_event_class **ret_class);
+
+/**
+ * session_push_marker() - a marker of a lane.
+ * @slot: the lane's source in this session, made at its first event; the session's
+ */
+void session_push_marker(struct session *session, struct source **slot, int32_t host_tid,
+			 const struct trace_event *event);
+void session_push_discard(struct session *session, struct source **slot, int32_t host_tid,
+			  uint64_t count, uint64_t begin, uint64_t end);
+
+/* Drains the backend. @now: T0. */
+void session_drain(struct session *session, uint64_t now);
+
+/* The lowest floor of its kernel streams, without those passed over. */
+uint64_t session_kernel_floor(const struct session *session, uint64_t now, uint64_t patience);
+
+/* Emits everything up to @limit. */
+void session_emit(struct session *session, uint64_t limit);
+
+/* An anchor, and the segment it began. */
+void session_anchor(struct session *session, const struct clock_anchor *anchor);
+
+void session_publish_stats(struct session *session);
+
+/* Stops the backend; what it holds is then drained with session_drain_rest(). */
+void session_stop_backend(struct session *session);
+void session_drain_rest(struct session *session, uint64_t now);
+
+/* Emits the rest and closes the trace. Every source of it is gone afterwards. */
+void session_finish(struct session *session, uint64_t now);
+
+void session_destroy(struct session *session); /* accepts NULL */
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wish.c - what all sessions together want of the programs, onto the control page.
+ *
+ * Each session filters for itself what the others wanted; the page only keeps programs from
+ * recording what nobody wants.
+ */
+#include "consumerd/wish.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "libmarker/rendezvous.h"
+
+#define DEFAULT_RING_SIZE (4u << 20)
+#define MIN_RING_SIZE 65536u
+#define MAX_RING_SIZE (1u << 30)
+#define POOL_SIZE 4
+
+struct pattern_list {
+	char text[CONTROL_PATTERNS_SIZE];
+	size_t size;
+	uint32_t nr;
+};
+
+static uint32_t ring_size(uint64_t wanted)
+{
+	uint32_t size = MIN_RING_SIZE;
+
+	if (!wanted)
+		return DEFAULT_RING_SIZE;
+	while (size < wanted && size < MAX_RING_SIZE)
+		size *= 2;
+	return size;
+}
+
+static uint32_t largest_ring(struct session *const *sessions)
+{
+	uint32_t largest = 0, size;
+
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++) {
+		if (!sessions[slot])
+			continue;
+		size = ring_size(sessions[slot]->ring_size);
+		if (size > largest)
+			largest = size;
+	}
+	return largest;
+}
+
+/* With one session its patterns stand as they are; with more, one's exception is another's wish. */
+static int add_patterns(struct pattern_list *list, const struct session *session, bool is_alone)
+{
+	for (char **pattern = session->patterns; *pattern; pattern++) {
+		size_t size = strlen(*pattern) + 1;
+
+		if (**pattern == '!' && !is_alone)
+			continue;
+		if (list->size + size > sizeof(list->text))
+			return -E2BIG;
+		memcpy(list->text + list->size, *pattern, size);
+		list->size += size;
+		list->nr++;
+	}
+	return 0;
+}
+
+/* Does it want all there is, but for exceptions? */
+static bool wants_all(const struct session *session)
+{
+	return !session->patterns[0] || session->patterns[0][0] == '!';
+}
+
+static int collect_patterns(struct pattern_list *list, struct session *const *sessions,
+			    uint32_t nr_sessions)
+{
+	int ret = 0;
+
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+		if (sessions[slot] && nr_sessions > 1 && wants_all(sessions[slot]))
+			return 0;
+	for (uint32_t slot = 0; slot < SESSION_MAX && ret == 0; slot++)
+		if (sessions[slot])
+			ret = add_patterns(list, sessions[slot], nr_sessions == 1);
+	return ret;
+}
+
+/* Ordered, if anybody asks for it. */
+static uint32_t marker_clock(struct session *const *sessions, enum clock_kind clock)
+{
+	if (clock == CLOCK_TICKS_MONO)
+		return 2;
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+		if (sessions[slot] && !sessions[slot]->is_fast_clock)
+			return 0;
+	return 1;
+}
+
+int wish_publish(struct control_page *page, struct session *const *sessions, enum clock_kind clock)
+{
+	struct pattern_list list = {0};
+	struct control_wish wish = {0};
+	uint32_t nr = 0;
+	int64_t ret;
+
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+		nr += sessions[slot] != NULL;
+	if (!nr) {
+		(void)rendezvous_control_publish(page, NULL);
+		return 0;
+	}
+	ret = collect_patterns(&list, sessions, nr);
+	if (ret < 0)
+		return (int)ret;
+	wish.clock = marker_clock(sessions, clock);
+	wish.lane_data_size = largest_ring(sessions);
+	wish.pool_size = POOL_SIZE;
+	wish.nr_patterns = list.nr;
+	wish.patterns = list.text;
+	wish.patterns_size = list.size;
+	ret = rendezvous_control_publish(page, &wish);
+	return ret < 0 ? (int)ret : 0;
+}
