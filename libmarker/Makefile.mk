@@ -1,5 +1,27 @@
 # SPDX-License-Identifier: MIT
+# In the traced program: needs nothing but libc, exports one versioned symbol.
+lib_LTLIBRARIES += libmarker.la
+libmarker_la_SOURCES = libmarker/announce.c libmarker/decide.c libmarker/internal.h libmarker/note.c libmarker/note.h \
+	libmarker/process.c libmarker/registry.c libmarker/rendezvous.c libmarker/rendezvous.h libmarker/ring-write.c \
+	libmarker/ring.h libmarker/rings.c libmarker/thread.c libmarker/wire.h
+libmarker_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden -ftls-model=initial-exec
+libmarker_la_LDFLAGS = -version-info 0:0:0 -Wl,--version-script=$(top_srcdir)/libmarker/libmarker.map \
+	-Wl,-z,nodelete
+EXTRA_libmarker_la_DEPENDENCIES = libmarker/libmarker.map
+markerincludedir = $(includedir)/marker
+markerinclude_HEADERS = libmarker/include/marker/marker.h
+pkgconfig_DATA = libmarker/libmarker.pc
+EXTRA_DIST += libmarker/libmarker.map
+
 # Consumer side and rendezvous, for consumerd, tests and the benchmark.
 noinst_LTLIBRARIES += libringread.la
 libringread_la_SOURCES = libmarker/rendezvous.c libmarker/rendezvous.h libmarker/ring-read.c libmarker/ring-read.h \
 	libmarker/ring.h libmarker/wire.h
+
+# A consumer of our own for tests and benchmarks.
+check_LTLIBRARIES += libsink.la
+libsink_la_SOURCES = tests/sink.c tests/sink.h
+libsink_la_LIBADD = libringread.la
+check_PROGRAMS += tests/marker-sink
+tests_marker_sink_SOURCES = tests/marker-sink.c
+tests_marker_sink_LDADD = libsink.la

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * decide.c - is a marker wanted in this generation? Asked once per place and generation; the answer
+ * is kept in the place's own words.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "libmarker/internal.h"
+#include "libmarker/note.h"
+
+#define LOCK_TRIES 10
+#define RETRY_NS 1000000
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* A consistent copy of consumerd's wish into process.wish. Return: false while it is being
+ * written, or when the generation has changed meanwhile. */
+static bool control_read(uint32_t generation)
+{
+	struct control_page *control = process.control;
+	uint32_t before, after;
+
+	/* Acquire pairs with the releases in rendezvous_control_publish(). */
+	if (atomic_load_explicit(&control->generation, memory_order_acquire) != generation)
+		return false;
+	before = atomic_load_explicit(&control->sequence, memory_order_acquire);
+	memcpy(&process.wish, control, sizeof(process.wish));
+	/* The copy before the second look at the number. */
+	atomic_thread_fence(memory_order_acquire);
+	after = atomic_load_explicit(&control->sequence, memory_order_relaxed);
+	return before == after && !(before & 1);
+}
+
+static int place_parse(struct weft_marker_place *place, struct note_class *ret_class)
+{
+	const char *base = (const char *)&place->to_note + place->to_note;
+	const struct weft_marker_note *note = (const struct weft_marker_note *)base;
+	const char *provider = (const char *)&note->to_text + note->to_text;
+	struct note_source source = {
+		.kind = note->kind,
+		.level = note->level,
+		.nr_fields = note->nr_fields,
+		.codes = note->codes,
+		.provider = provider,
+		.text = provider + strlen(provider) + 1,
+	};
+
+	return note_parse(&source, ret_class);
+}
+
+/* Connection, objects, class. Return: 0, -EAGAIN, -errno. */
+static int place_announce(struct weft_marker_place *place, const struct note_class *class)
+{
+	int ret = announce_connect();
+
+	if (ret)
+		return ret;
+	if (process.clock != process.wish.clock) {
+		/* A ring says once how its stamps were read. */
+		process.clock = process.wish.clock;
+		rings_invalidate();
+	}
+	ret = registry_announce();
+	if (ret || class->kind == WEFT_MARKER_ENABLED_KIND ||
+	    class->kind == WEFT_MARKER_THREAD_KIND)
+		return ret;
+	if (place->event_class >= process.first_class)
+		return 0;
+	ret = announce_class(process.next_class, class);
+	if (!ret)
+		place->event_class = process.next_class++;
+	return ret;
+}
+
+static enum decision decide_locked(struct weft_marker_place *place, uint32_t generation)
+{
+	static struct note_class class; /* under the lock; a handler's stack may be small */
+	int ret;
+
+	/* Relaxed: written under the lock. */
+	if (atomic_load_explicit((_Atomic uint32_t *)&place->on_generation, memory_order_relaxed) ==
+	    generation)
+		return DECIDED_ON;
+	if (!control_read(generation))
+		return DECIDED_LATER;
+	if (process.failed_generation == generation || place_parse(place, &class) ||
+	    !note_is_wanted(&class, process.wish.patterns, sizeof(process.wish.patterns),
+			    process.wish.nr_patterns))
+		return DECIDED_OFF;
+	ret = place_announce(place, &class);
+	if (ret == -EPIPE || ret == -ENOTCONN)
+		ret = place_announce(place, &class); /* once more, on a new connection */
+	if (ret == -EAGAIN) {
+		process.retry_ns = now_ns() + RETRY_NS;
+		return DECIDED_LATER;
+	}
+	if (ret) {
+		process.failed_generation = generation;
+		return DECIDED_OFF;
+	}
+	return DECIDED_ON;
+}
+
+enum decision decide(struct weft_marker_place *place, uint32_t generation)
+{
+	enum decision decision;
+	struct guard guard;
+
+	if (process.retry_ns && now_ns() < process.retry_ns)
+		return DECIDED_LATER;
+	if (!guard_enter(&guard, LOCK_TRIES))
+		return DECIDED_LATER;
+	process.retry_ns = 0;
+	decision = decide_locked(place, generation);
+	/* Release pairs with the acquire in ring_reserve(): its class's number, and the lanes that
+	 * a new connection took away, before the word. */
+	if (decision == DECIDED_ON)
+		atomic_store_explicit((_Atomic uint32_t *)&place->on_generation, generation,
+				      memory_order_release);
+	else if (decision == DECIDED_OFF)
+		atomic_store_explicit((_Atomic uint32_t *)&place->off_generation, generation,
+				      memory_order_relaxed);
+	guard_leave(&guard);
+	return decision;
+}
+
+/* At the start of a program that is already being recorded: everything ready before its first
+ * marker. Failure shows at the first marker. */
+void decide_prepare(void)
+{
+	struct guard guard;
+	uint32_t generation;
+
+	/* Acquire: see control_read(). */
+	generation = atomic_load_explicit(&process.control->generation, memory_order_acquire);
+	if (!generation || !guard_enter(&guard, LOCK_TRIES))
+		return;
+	if (control_read(generation) && !announce_connect()) {
+		process.clock = process.wish.clock;
+		if (!registry_announce())
+			ring_prepare_pool(PREFAULT_ALL);
+	}
+	guard_leave(&guard);
+}
+
+int decide_is_enabled(struct weft_marker_place *place, uint32_t generation)
+{
+	/* Relaxed: nothing is read through it. */
+	if (atomic_load_explicit((_Atomic uint32_t *)&place->on_generation, memory_order_relaxed) ==
+	    generation)
+		return 1;
+	return process_check() && decide(place, generation) == DECIDED_ON;
+}

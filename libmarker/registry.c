@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * registry.c - the objects with markers of this process: found by their notes, given the control
+ * page and the calls; also those that dlopen() brings and dlclose() takes away.
+ *
+ * A process without markers pays for one walk over its program headers, and nothing else: no page,
+ * no socket, no key.
+ */
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "libmarker/internal.h"
+
+#define LOCK_TRIES 1000
+
+/* One note, wherever it stands. */
+struct note_view {
+	const char *name, *desc;
+	uint32_t name_size, desc_size, type;
+};
+
+/* Walks notes of a 4-byte alignment. Return: false at the end, or where they make no sense. */
+static bool next_note(const char *notes, size_t size, size_t *offset, struct note_view *ret_note)
+{
+	const ElfW(Nhdr) * header;
+	uint64_t need;
+
+	if (size - *offset < sizeof(*header))
+		return false;
+	header = (const void *)(notes + *offset);
+	need = sizeof(*header) + (((uint64_t)header->n_namesz + 3) & ~(uint64_t)3) +
+	       (((uint64_t)header->n_descsz + 3) & ~(uint64_t)3);
+	if (need > size - *offset)
+		return false;
+	*ret_note = (struct note_view){
+		.name = (const char *)(header + 1),
+		.name_size = header->n_namesz,
+		.desc = (const char *)(header + 1) + ((header->n_namesz + 3) & ~3u),
+		.desc_size = header->n_descsz,
+		.type = header->n_type,
+	};
+	*offset += need;
+	return true;
+}
+
+static bool is_place(const struct note_view *note)
+{
+	return note->type == WEFT_MARKER_NOTE_PLACE && note->name_size == 5 &&
+	       !memcmp(note->name, "weft", 5) && note->desc_size >= sizeof(struct weft_marker_note);
+}
+
+static void *follow(const int32_t *word)
+{
+	return (char *)word + *word;
+}
+
+void registry_forget_places(void)
+{
+	for (uint32_t i = 0; i < MAX_OBJECTS; i++) {
+		struct object *object = &process.objects[i];
+		struct note_view note;
+		size_t offset = 0;
+
+		if (!object->page)
+			continue;
+		while (next_note(object->notes, object->notes_size, &offset, &note)) {
+			const struct weft_marker_note *desc = (const void *)note.desc;
+			struct weft_marker_place *place;
+
+			if (!is_place(&note))
+				continue;
+			place = follow(&desc->to_place);
+			/* Release: before the lanes are taken away, see ring_reserve(). */
+			__atomic_store_n(&place->on_generation, 0, __ATOMIC_RELEASE);
+			__atomic_store_n(&place->off_generation, 0, __ATOMIC_RELAXED);
+		}
+	}
+}
+
+int registry_announce(void)
+{
+	for (uint32_t i = 0; i < MAX_OBJECTS; i++) {
+		struct object *object = &process.objects[i];
+		int ret;
+
+		if (!object->page || object->world == process.world)
+			continue;
+		ret = announce_object(object);
+		if (ret)
+			return ret;
+		object->world = process.world;
+	}
+	return 0;
+}
+
+/* consumerd's page in place of the object's page of zeros. */
+static void lay_page(void *page)
+{
+	long page_size = sysconf(_SC_PAGESIZE);
+
+	if (page_size == CONTROL_PAGE_SIZE) {
+		/* A size of 0 makes a second mapping of the same page. */
+		mremap(process.control, 0, CONTROL_PAGE_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, page);
+		return;
+	}
+	/* It has neighbours on larger pages: what holds now holds for good. */
+	__atomic_store_n((uint32_t *)page,
+			 atomic_load_explicit(&process.control->generation, memory_order_acquire),
+			 __ATOMIC_RELEASE);
+}
+
+static void attach(struct object *object)
+{
+	*object->calls = (struct weft_marker_calls){
+		.reserve = ring_reserve,
+		.measure = ring_measure,
+		.copy = ring_copy,
+		.is_enabled = decide_is_enabled,
+		.thread = thread_name,
+	};
+	/* The calls before the generation that leads to them. */
+	atomic_thread_fence(memory_order_release);
+	lay_page(object->page);
+}
+
+/* What dl_iterate_phdr() tells of one object, into @ret_object. Return: has it markers? */
+static bool object_describe(const struct dl_phdr_info *info, struct object *ret_object)
+{
+	struct object object = {0};
+	struct note_view note;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+		const char *notes = (const char *)info->dlpi_addr + phdr->p_vaddr;
+		size_t offset = 0;
+
+		if (phdr->p_type == PT_LOAD && (phdr->p_flags & PF_X) && !object.end) {
+			object.begin = (uintptr_t)notes & ~(uint64_t)4095;
+			object.end = (uintptr_t)notes + phdr->p_memsz;
+			object.file_offset = phdr->p_offset & ~(uint64_t)4095;
+		}
+		if (phdr->p_type != PT_NOTE || phdr->p_align > 4)
+			continue;
+		while (next_note(notes, phdr->p_memsz, &offset, &note)) {
+			const struct weft_marker_note *desc = (const void *)note.desc;
+
+			if (note.type == NT_GNU_BUILD_ID && note.name_size == 4 &&
+			    note.desc_size <= sizeof(object.build_id)) {
+				object.build_id_size = note.desc_size;
+				memcpy(object.build_id, note.desc, note.desc_size);
+			}
+			if (!is_place(&note) || object.page)
+				continue;
+			object.page = follow(&desc->to_page);
+			object.calls = follow(&desc->to_calls);
+			object.notes = notes;
+			object.notes_size = phdr->p_memsz;
+		}
+	}
+	if (!object.page)
+		return false;
+	*ret_object = object;
+	return true;
+}
+
+static void object_path(struct object *object, const char *name)
+{
+	ssize_t size;
+
+	if (name && *name) {
+		strncpy(object->path, name, sizeof(object->path) - 1);
+		return;
+	}
+	size = readlink("/proc/self/exe", object->path, sizeof(object->path) - 1);
+	object->path[size > 0 ? size : 0] = '\0';
+}
+
+/* Under the lock. Return: its entry; a free one when it is new; NULL when there are too many. */
+static struct object *object_find(const void *page)
+{
+	struct object *free_entry = NULL;
+
+	for (uint32_t i = 0; i < MAX_OBJECTS; i++) {
+		if (process.objects[i].page == page)
+			return &process.objects[i];
+		if (!process.objects[i].page && !free_entry)
+			free_entry = &process.objects[i];
+	}
+	return free_entry;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct object object, *entry;
+	struct guard guard;
+
+	(void)size;
+	(void)arg;
+	if (!object_describe(info, &object) || !guard_enter(&guard, LOCK_TRIES))
+		return 0;
+	if (process_setup()) {
+		entry = object_find(object.page);
+		if (entry && !entry->page) {
+			*entry = object;
+			object_path(entry, info->dlpi_name);
+			attach(entry);
+		}
+	}
+	guard_leave(&guard);
+	return 0;
+}
+
+static void forget(const void *page)
+{
+	struct object *object;
+	struct guard guard;
+
+	if (!process_check() || !guard_enter(&guard, LOCK_TRIES))
+		return;
+	object = object_find(page);
+	if (object && object->page)
+		memset(object, 0, sizeof(*object));
+	guard_leave(&guard);
+}
+
+static bool is_secure(void)
+{
+	return getauxval(AT_SECURE) != 0;
+}
+
+/* The one symbol that programs know (marker.h): an object with markers came, or goes. */
+__attribute__((visibility("default"))) void weft_marker_object_v1(void *page, int is_gone)
+{
+	if (is_secure())
+		return;
+	if (is_gone)
+		forget(page);
+	else
+		dl_iterate_phdr(visit, NULL);
+}
+
+__attribute__((constructor)) static void registry_start(void)
+{
+	/* A set-user-id program is none of our business. */
+	if (is_secure())
+		return;
+	dl_iterate_phdr(visit, NULL);
+	if (process.is_ready)
+		decide_prepare();
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.c - a thread's ring: claimed at its first marker, retired when the thread ends.
+ *
+ * Its end is told by a pthread key. Other keys' destructors may hold markers too, so ours waits
+ * until the last round; a marker later than that claims a ring once more.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "libmarker/internal.h"
+
+struct thread thread_none;
+__thread struct thread *thread_self __attribute__((tls_model("initial-exec"))) = &thread_none;
+
+/* As MARKER_THREAD gave it, also while nobody records. */
+static __thread char thread_given_name[MAX_THREAD_NAME] __attribute__((tls_model("initial-exec")));
+
+#define LOCK_TRIES 10
+#define LOCK_TRIES_REALTIME 0
+#define LOCK_TRIES_AT_EXIT 1000
+
+static bool is_realtime(void)
+{
+	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+	return policy == SCHED_FIFO || policy == SCHED_RR || policy == 6 /* SCHED_DEADLINE */;
+}
+
+static struct ring_entry *own_entry(void)
+{
+	return thread_self == &thread_none ? NULL : &process.rings[thread_self->ring_index];
+}
+
+/* The key's value counts the rounds of destructors. */
+static void thread_exit(void *rounds)
+{
+	struct ring_entry *entry;
+	struct guard guard;
+
+	if ((uintptr_t)rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1 &&
+	    !pthread_setspecific(process.key, (void *)((uintptr_t)rounds + 1)))
+		return;
+	if (!process_check() || !guard_enter(&guard, LOCK_TRIES_AT_EXIT))
+		return;
+	entry = own_entry();
+	thread_self = &thread_none;
+	if (entry)
+		ring_destroy(entry);
+	guard_leave(&guard);
+}
+
+int thread_setup(void)
+{
+	pthread_key_t key;
+	int ret = pthread_key_create(&key, thread_exit);
+
+	if (ret)
+		return -ret;
+	process.key = key;
+	return -pthread_atfork(NULL, NULL, rings_fork_child);
+}
+
+/* What was discarded before there was a ring is told by the first one that comes. */
+static void take_over_discarded(struct ring_entry *entry)
+{
+	struct lane_writer *writer = &entry->thread->lanes[0];
+	struct ring_lane *lane = writer->lane;
+	/* Relaxed: a number and its hints, see process_count_discarded(). */
+	uint64_t count = atomic_exchange_explicit(&process.discarded, 0, memory_order_relaxed);
+	uint64_t begin = atomic_exchange_explicit(&process.discard_begin, 0, memory_order_relaxed);
+
+	if (!count)
+		return;
+	writer->last_discard = atomic_load_explicit(&process.discard_end, memory_order_relaxed);
+	atomic_store_explicit(&lane->discard_begin, begin, memory_order_relaxed);
+	/* Release pairs with the acquire in ring_lane_look(): the beginning before the number. */
+	atomic_store_explicit(&lane->discarded, count, memory_order_release);
+}
+
+static void become_owner(struct ring_entry *entry)
+{
+	struct ring_shared *shared = entry->shared;
+
+	ring_arm(entry);
+	take_over_discarded(entry);
+	prctl(PR_GET_NAME, shared->comm);
+	atomic_store_explicit(&shared->vtid, syscall(SYS_gettid), memory_order_relaxed);
+	/* Release pairs with the acquire in ring_reader_owner(): tid and name before "owned". */
+	atomic_store_explicit(&shared->state, RING_OWNED, memory_order_release);
+	thread_self = entry->thread;
+	pthread_setspecific(process.key, (void *)(uintptr_t)1);
+}
+
+/* No marker of this thread is under way in its old ring. */
+static bool is_idle(const struct ring_entry *entry, uintptr_t frame)
+{
+	for (uint32_t i = 0; i < RING_NR_LANES; i++) {
+		uint64_t writing = atomic_load_explicit(&ring_lane_of(entry->shared, i)->writing,
+							memory_order_relaxed);
+
+		if (writing && !ring_is_left_over(writing, frame))
+			return false;
+	}
+	return true;
+}
+
+/* A ring for this thread, under the lock. */
+static struct ring_entry *find_ring(bool is_rt, bool is_prepared)
+{
+	struct ring_entry *entry = NULL;
+
+	if (is_rt && !is_prepared) {
+		entry = ring_take_pooled();
+		/* Alone with real-time threads there is nobody to wait for. */
+		if (entry || rings_kick_others())
+			return entry;
+	}
+	if (ring_create(is_prepared ? PREFAULT_ALL : PREFAULT_SOME, &entry))
+		entry = ring_take_pooled();
+	return entry;
+}
+
+static bool claim_locked(uintptr_t frame, bool is_rt, bool is_prepared)
+{
+	struct ring_entry *old = own_entry(), *entry;
+
+	if (!process.world || process.socket < 0)
+		return false;
+	if (old && old->world == process.world) {
+		ring_arm(old); /* sent here by rings_kick_others() */
+	} else {
+		if (old && !is_idle(old, frame))
+			return false;
+		entry = find_ring(is_rt, is_prepared);
+		if (!entry)
+			return false;
+		become_owner(entry);
+		if (old)
+			ring_destroy(old);
+		if (thread_given_name[0])
+			ring_write_name(thread_given_name, frame);
+	}
+	if (process.is_pool_wanted && !is_rt)
+		ring_prepare_pool(PREFAULT_SOME);
+	return true;
+}
+
+bool thread_claim(uintptr_t frame, bool is_prepared)
+{
+	bool is_rt = is_realtime(), is_good;
+	struct guard guard;
+
+	if (!guard_enter(&guard, is_rt && !is_prepared ? LOCK_TRIES_REALTIME : LOCK_TRIES))
+		return false;
+	is_good = claim_locked(frame, is_rt, is_prepared);
+	guard_leave(&guard);
+	return is_good;
+}
+
+void thread_name(struct weft_marker_place *place, const char *name)
+{
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+	uint32_t generation;
+	int saved_errno = errno;
+	size_t size;
+
+	if (!name || !process_check())
+		return;
+	size = strnlen(name, MAX_THREAD_NAME - 1);
+	memcpy(thread_given_name, name, size);
+	thread_given_name[size] = '\0';
+	/* Acquire pairs with the release in rendezvous_control_publish(). */
+	generation = atomic_load_explicit(&process.control->generation, memory_order_acquire);
+	if (generation && decide(place, generation) == DECIDED_ON) {
+		if (__atomic_load_n(&thread_self->lanes[0].lane, __ATOMIC_RELAXED))
+			ring_write_name(thread_given_name, frame);
+		else
+			thread_claim(frame, true);
+	}
+	errno = saved_errno;
+}
