@@ -19,6 +19,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/*
+ * jansson has functions of these names, and programs that read JSON link both: without this, its
+ * own calls would end up in ours. A file that uses both cannot include both headers.
+ */
+#define json_object json_writer_object
+#define json_array json_writer_array
+#define json_string json_writer_string
+#define json_null json_writer_null
+
 struct json_writer {
 	FILE *file;
 	bool needs_comma;
