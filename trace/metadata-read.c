@@ -541,8 +541,10 @@ static int read_blocks(struct parser *parser, size_t size)
 	while (ret == 0) {
 		struct tsdl whole;
 
-		if (tsdl_next(tsdl) == TSDL_END)
+		if (tsdl_next(tsdl) == TSDL_END) {
+			parser->metadata->valid_size = size;
 			break;
+		}
 		whole = *tsdl;
 		if (!tsdl_skip(&whole)) /* was being written */
 			break;

@@ -96,7 +96,7 @@ static int repair_domain(int dir_fd, enum trace_domain domain, uint64_t *cut,
 		return errno == ENOENT ? 0 : -errno;
 	ret = directory_read_metadata(fd, domain, &metadata, reterr);
 	if (ret == 0) {
-		ret = cut_file(fd, "metadata", metadata.valid_size + 1, cut);
+		ret = cut_file(fd, "metadata", metadata.valid_size, cut);
 		if (ret == 0)
 			ret = repair_streams(fd, &metadata, cut, reterr);
 		metadata_fini(&metadata);

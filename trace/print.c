@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * print.c - what is the same for all events of a class (names, quoted and aligned) is made once;
+ * the rest is put into one buffer without printf.
+ */
+#include "trace/print.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json-writer.h"
+#include "trace/metadata.h"
+
+#define MAX_NAME_COLUMN 28
+#define COMM_COLUMN 23
+
+/* Text of a class, made once. */
+struct class_text {
+	char **names; /* of fields, as shown */
+	size_t *name_sizes;
+	char *name;	 /* of the class, filled up to the column */
+	char *json_name; /* quoted */
+	size_t name_size, json_name_size;
+};
+
+struct event_printer {
+	struct {
+		struct class_text *items; /* by id */
+		uint32_t nr;
+	} domains[TRACE_NR_DOMAINS];
+	char *bytes;
+	size_t size, capacity;
+	bool is_full; /* no memory for more */
+};
+
+/* Room for @size bytes more, or NULL. */
+static char *room(struct event_printer *printer, size_t size)
+{
+	size_t needed = printer->size + size;
+	char *bytes;
+
+	if (needed > printer->capacity) {
+		bytes = printer->is_full ? NULL : realloc(printer->bytes, needed * 2);
+		if (!bytes) {
+			printer->is_full = true;
+			return NULL;
+		}
+		printer->bytes = bytes;
+		printer->capacity = needed * 2;
+	}
+	return printer->bytes + printer->size;
+}
+
+static void put(struct event_printer *printer, const char *text, size_t size)
+{
+	char *out = room(printer, size);
+
+	if (!out)
+		return;
+	memcpy(out, text, size);
+	printer->size += size;
+}
+
+#define put_literal(printer, literal) put(printer, literal, sizeof(literal) - 1)
+
+/* Right-aligned in @width places, filled with @fill. */
+static void put_number(struct event_printer *printer, uint64_t value, bool is_negative,
+		       unsigned width, char fill)
+{
+	char digits[24], *at = digits + sizeof(digits), *end = at;
+
+	do
+		*--at = (char)('0' + value % 10);
+	while (value /= 10);
+	if (is_negative)
+		*--at = '-';
+	while (end - at < width && at > digits)
+		*--at = fill;
+	put(printer, at, (size_t)(end - at));
+}
+
+static void put_unsigned(struct event_printer *printer, uint64_t value)
+{
+	put_number(printer, value, false, 0, ' ');
+}
+
+static void put_signed(struct event_printer *printer, int64_t value)
+{
+	put_number(printer, value < 0 ? -(uint64_t)value : (uint64_t)value, value < 0, 0, ' ');
+}
+
+static const char hex_digits[] = "0123456789abcdef";
+
+static void put_hex(struct event_printer *printer, uint64_t value)
+{
+	char digits[20], *at = digits + sizeof(digits), *end = at;
+
+	do
+		*--at = hex_digits[value & 15];
+	while (value >>= 4);
+	*--at = 'x';
+	*--at = '0';
+	put(printer, at, (size_t)(end - at));
+}
+
+/* Is it valid JSON as it stands? */
+static bool is_plain(const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (c < 0x20 || c > 0x7e || c == '"' || c == '\\')
+			return false;
+	}
+	return true;
+}
+
+/* What needs escapes or has other letters than ASCII is rare: the slow way. */
+static void put_quoted_slowly(struct event_printer *printer, const char *text, size_t size)
+{
+	struct json_writer json = {0};
+	char *quoted = NULL;
+	size_t quoted_size;
+
+	json.file = open_memstream(&quoted, &quoted_size);
+	if (!json.file) {
+		printer->is_full = true;
+		return;
+	}
+	json_string_n(&json, NULL, text, size);
+	if (fclose(json.file) == 0)
+		put(printer, quoted, quoted_size);
+	else
+		printer->is_full = true;
+	free(quoted);
+}
+
+static void put_quoted(struct event_printer *printer, const char *text, size_t size)
+{
+	char *out;
+
+	if (!is_plain(text, size)) {
+		put_quoted_slowly(printer, text, size);
+		return;
+	}
+	out = room(printer, size + 2);
+	if (!out)
+		return;
+	out[0] = '"';
+	memcpy(out + 1, text, size);
+	out[size + 1] = '"';
+	printer->size += size + 2;
+}
+
+/* As few digits as read back the same number. */
+static void put_double(struct event_printer *printer, double value, uint8_t size)
+{
+	char text[40];
+	int length = snprintf(text, sizeof(text), size == 4 ? "%.6g" : "%.15g", value);
+
+	if (size == 4 ? (double)strtof(text, NULL) != value : strtod(text, NULL) != value)
+		length = snprintf(text, sizeof(text), size == 4 ? "%.9g" : "%.17g", value);
+	put(printer, text, (size_t)length);
+}
+
+static void put_bytes(struct event_printer *printer, const char *bytes, uint32_t size)
+{
+	char *out = room(printer, 2 * (size_t)size + 2);
+
+	if (!out)
+		return;
+	*out++ = '"';
+	for (uint32_t i = 0; i < size; i++) {
+		*out++ = hex_digits[(uint8_t)bytes[i] >> 4];
+		*out++ = hex_digits[(uint8_t)bytes[i] & 15];
+	}
+	*out = '"';
+	printer->size += 2 * (size_t)size + 2;
+}
+
+static void put_value(struct event_printer *printer, const struct trace_event *event,
+		      uint32_t index, bool is_json)
+{
+	const struct trace_field *field = &event->class->fields[index];
+	struct trace_value value = event_value(event, index);
+
+	switch (value.type) {
+	case FIELD_UINT:
+		if (field->base == 16 && !is_json)
+			put_hex(printer, value.u);
+		else
+			put_unsigned(printer, value.u);
+		break;
+	case FIELD_INT:
+		put_signed(printer, value.i);
+		break;
+	case FIELD_FLOAT:
+		if (is_json && !isfinite(value.f))
+			put_literal(printer, "null");
+		else
+			put_double(printer, value.f, field->size);
+		break;
+	case FIELD_STRING:
+		put_quoted(printer, value.text, value.size);
+		break;
+	case FIELD_BYTES:
+		put_bytes(printer, value.text, value.size);
+		break;
+	}
+}
+
+static void put_spaces(struct event_printer *printer, size_t from, size_t column)
+{
+	static const char spaces[] = "                                ";
+
+	if (printer->size - from < column)
+		put(printer, spaces, column - (printer->size - from));
+}
+
+static void put_text_thread(struct event_printer *printer, const struct trace_thread *thread)
+{
+	size_t begin;
+
+	if (thread->cpu < 0)
+		put_literal(printer, "   -  ");
+	else {
+		put_number(printer, (uint64_t)thread->cpu, false, 4, ' ');
+		put_literal(printer, "  ");
+	}
+	begin = printer->size;
+	if (thread->comm[0])
+		put(printer, thread->comm, strnlen(thread->comm, sizeof(thread->comm)));
+	else
+		put_literal(printer, "?");
+	put_literal(printer, "[");
+	put_signed(printer, thread->tid);
+	put_literal(printer, "]");
+	put_spaces(printer, begin, COMM_COLUMN);
+	put_literal(printer, " ");
+}
+
+const char *printer_text(struct event_printer *printer, const struct trace_event *event,
+			 const struct trace_thread *thread, size_t *ret_size)
+{
+	const struct trace_event_class *class = event->class;
+	const struct class_text *text = &printer->domains[class->domain].items[class->id];
+
+	printer->size = 0;
+	put_number(printer, event->stamp / 1000000000, false, 7, ' ');
+	put_literal(printer, ".");
+	put_number(printer, event->stamp % 1000000000, false, 9, '0');
+	put_text_thread(printer, thread);
+	/* What the CPU was doing when it happened: h in a hard interrupt, s in a softirq. */
+	put(printer,
+	    event->context & CONTEXT_HARDIRQ   ? "h "
+	    : event->context & CONTEXT_SOFTIRQ ? "s "
+					       : "  ",
+	    2);
+	put(printer, text->name, text->name_size);
+	for (uint32_t i = 0; i < class->nr_fields; i++) {
+		put_literal(printer, " ");
+		put(printer, text->names[i], text->name_sizes[i]);
+		put_literal(printer, "=");
+		put_value(printer, event, i, false);
+	}
+	put_literal(printer, "\n");
+	*ret_size = printer->size;
+	return printer->is_full ? NULL : printer->bytes;
+}
+
+/* "key": and a number, or null below 0. */
+static void put_json_number(struct event_printer *printer, const char *key, size_t key_size,
+			    int64_t value)
+{
+	put(printer, key, key_size);
+	if (value < 0)
+		put_literal(printer, "null");
+	else
+		put_unsigned(printer, (uint64_t)value);
+}
+
+#define put_json_key(printer, literal, value) \
+	put_json_number(printer, literal, sizeof(literal) - 1, value)
+
+static void put_json_thread(struct event_printer *printer, const struct trace_event *event,
+			    const struct trace_thread *thread)
+{
+	put_json_key(printer, ",\"cpu\":", thread->cpu);
+	put_json_key(printer, ",\"pid\":", thread->pid);
+	put_json_key(printer, ",\"tid\":", thread->tid);
+	if (event->class->domain == TRACE_USER &&
+	    (thread->tid != event->tid || thread->pid != event->pid)) {
+		put_json_key(printer, ",\"vpid\":", event->pid);
+		put_json_key(printer, ",\"vtid\":", event->tid);
+	}
+	if (event->context)
+		put_json_key(printer, ",\"context\":", event->context);
+	put_literal(printer, ",\"comm\":");
+	if (thread->comm[0])
+		put_quoted(printer, thread->comm, strnlen(thread->comm, sizeof(thread->comm)));
+	else
+		put_literal(printer, "null");
+}
+
+const char *printer_json(struct event_printer *printer, const struct trace_event *event,
+			 const struct trace_thread *thread, size_t *ret_size)
+{
+	const struct trace_event_class *class = event->class;
+	const struct class_text *text = &printer->domains[class->domain].items[class->id];
+
+	printer->size = 0;
+	put_literal(printer, "{\"ts\":");
+	put_unsigned(printer, event->stamp);
+	put_json_thread(printer, event, thread);
+	put_literal(printer, ",\"name\":");
+	put(printer, text->json_name, text->json_name_size);
+	put_literal(printer, ",\"fields\":{");
+	for (uint32_t i = 0; i < class->nr_fields; i++) {
+		if (i)
+			put_literal(printer, ",");
+		put_quoted(printer, text->names[i], text->name_sizes[i]);
+		put_literal(printer, ":");
+		put_value(printer, event, i, true);
+	}
+	put_literal(printer, "}}\n");
+	*ret_size = printer->size;
+	return printer->is_full ? NULL : printer->bytes;
+}
+
+/* What was put, as memory of its own (caller frees); the buffer is empty again. */
+static char *take_text(struct event_printer *printer, size_t *ret_size)
+{
+	char *text = malloc(printer->size + 1);
+
+	if (!text || printer->is_full) {
+		free(text);
+		return NULL;
+	}
+	memcpy(text, printer->bytes, printer->size);
+	*ret_size = printer->size;
+	printer->size = 0;
+	return text;
+}
+
+/* Control characters in a class's name would break the line. */
+static void put_class_name(struct event_printer *printer, const char *name)
+{
+	if (is_plain(name, strlen(name)))
+		put(printer, name, strlen(name));
+	else
+		put_quoted(printer, name, strlen(name));
+}
+
+static int make_class_text(struct event_printer *printer, const struct trace_event_class *class,
+			   size_t column)
+{
+	struct class_text *text = &printer->domains[class->domain].items[class->id];
+
+	text->names = metadata_shown_names(class);
+	text->name_sizes = calloc(class->nr_fields + 1, sizeof(*text->name_sizes));
+	if (!text->names || !text->name_sizes)
+		return -1;
+	for (uint32_t i = 0; i < class->nr_fields; i++)
+		text->name_sizes[i] = strlen(text->names[i]);
+	put_class_name(printer, class->name);
+	if (class->nr_fields)
+		put_spaces(printer, 0, column);
+	text->name = take_text(printer, &text->name_size);
+	put_quoted(printer, class->name, strlen(class->name));
+	text->json_name = take_text(printer, &text->json_name_size);
+	return text->name && text->json_name ? 0 : -1;
+}
+
+static int make_tables(struct event_printer *printer, const struct trace_reader *reader)
+{
+	uint32_t nr = trace_reader_nr_classes(reader);
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct trace_event_class *class = trace_reader_class(reader, i);
+
+		if (class->id >= printer->domains[class->domain].nr)
+			printer->domains[class->domain].nr = class->id + 1;
+	}
+	for (int i = 0; i < TRACE_NR_DOMAINS; i++) {
+		printer->domains[i].items =
+			calloc((size_t)printer->domains[i].nr + 1, sizeof(struct class_text));
+		if (!printer->domains[i].items)
+			return -1;
+	}
+	return 0;
+}
+
+struct event_printer *printer_create(const struct trace_reader *reader)
+{
+	struct event_printer *printer = calloc(1, sizeof(*printer));
+	uint32_t nr = trace_reader_nr_classes(reader);
+	size_t column = 0;
+	int ret = 0;
+
+	if (!printer || make_tables(printer, reader) < 0) {
+		printer_destroy(printer);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < nr; i++) {
+		size_t length = strlen(trace_reader_class(reader, i)->name);
+
+		if (length > column && length <= MAX_NAME_COLUMN)
+			column = length;
+	}
+	for (uint32_t i = 0; ret == 0 && i < nr; i++)
+		ret = make_class_text(printer, trace_reader_class(reader, i), column);
+	if (ret < 0) {
+		printer_destroy(printer);
+		return NULL;
+	}
+	return printer;
+}
+
+void printer_destroy(struct event_printer *printer)
+{
+	if (!printer)
+		return;
+	for (int i = 0; i < TRACE_NR_DOMAINS; i++) {
+		for (uint32_t j = 0; j < printer->domains[i].nr && printer->domains[i].items; j++) {
+			struct class_text *text = &printer->domains[i].items[j];
+
+			free(text->names);
+			free(text->name_sizes);
+			free(text->name);
+			free(text->json_name);
+		}
+		free(printer->domains[i].items);
+	}
+	free(printer->bytes);
+	free(printer);
+}
