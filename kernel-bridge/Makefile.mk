@@ -33,3 +33,8 @@ tests_unit_test_fake_LDADD = libbridge.la
 noinst_PROGRAMS += tests/bridge-record
 tests_bridge_record_SOURCES = tests/bridge-record.c
 tests_bridge_record_LDADD = libbridge.la libtrace.la
+
+# A script of the fake backend as a trace: for tests of analyses, and of whoever reads traces.
+check_PROGRAMS += tests/script-to-trace
+tests_script_to_trace_SOURCES = tests/script-to-trace.c
+tests_script_to_trace_LDADD = libbridge.la libtrace.la
