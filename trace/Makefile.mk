@@ -9,3 +9,11 @@ libtrace_la_SOURCES = trace/clock.c trace/clock.h trace/directory.c trace/direct
 	trace/writer-internal.h trace/writer.c trace/writer.h
 libtrace_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 libtrace_la_LIBADD = libbase.la $(JANSSON_LIBS)
+
+UNIT_TESTS += tests/unit/test-model tests/unit/test-clock tests/unit/test-merge
+tests_unit_test_model_SOURCES = tests/unit/test-model.c
+tests_unit_test_model_LDADD = libtrace.la
+tests_unit_test_clock_SOURCES = tests/unit/test-clock.c
+tests_unit_test_clock_LDADD = libtrace.la -lm
+tests_unit_test_merge_SOURCES = tests/unit/test-merge.c
+tests_unit_test_merge_LDADD = libtrace.la
