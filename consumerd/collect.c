@@ -66,7 +66,6 @@ struct collector {
 	struct drain drain;
 	enum clock_kind clock;
 	struct clock_map map;
-	uint64_t before; /* T0 of the last round */
 	uint64_t next_anchor_ns, anchor_interval_ns, next_flush_ns, next_watch_ns;
 	int nr_cpus, sleep_ms;
 	bool is_pressed; /* a session's queues are full: no patience */
@@ -145,8 +144,7 @@ static void drain_programs(struct collector *collector, uint64_t now)
 	struct program *program;
 
 	programs_read(&collector->programs, now, &observer);
-	drain_begin(&collector->drain, collector->clock, now, collector->before,
-		    patience(collector));
+	drain_begin(&collector->drain, collector->clock, now, patience(collector));
 	cds_list_for_each_entry(program, &collector->programs.list, node)
 		drain_program(&collector->drain, program);
 }
@@ -253,7 +251,6 @@ static uint64_t run_round(struct collector *collector)
 		if (collector->sessions[slot])
 			run_session(collector, collector->sessions[slot], now, lowest);
 	programs_sweep(&collector->programs);
-	collector->before = now;
 	choose_sleep(collector);
 	do_timed_work(collector, now_ns);
 	return now;
@@ -282,12 +279,13 @@ static int start_clock(struct collector *collector, const struct clock_anchor *f
 /* A session that joins knows nothing yet of the programs that are there. */
 static void introduce_all(struct collector *collector, uint32_t slot)
 {
+	uint64_t now = clock_ticks(collector->clock);
 	struct program *program;
 
 	cds_list_for_each_entry(program, &collector->programs.list, node)
 	{
 		drain_introduce(program, collector->sessions[slot]);
-		drain_untold(&collector->drain, program, slot, false);
+		drain_untold(&collector->drain, program, slot, now, false);
 	}
 }
 
@@ -313,7 +311,6 @@ static int run_adopt(struct collector *collector, void *arg)
 		return ret;
 	}
 	session_anchor(adoption->session, &collector->map.last);
-	collector->drain.now = clock_ticks(collector->clock);
 	introduce_all(collector, slot);
 	collector->sleep_ms = MIN_SLEEP_MS;
 	adoption->session->on_ns = procfs_now_ns();
@@ -359,7 +356,7 @@ static int run_release(struct collector *collector, void *arg)
 	now = last_rounds(collector);
 	session_drain_rest(session, now);
 	cds_list_for_each_entry(program, &collector->programs.list, node)
-		drain_untold(&collector->drain, program, slot, true);
+		drain_untold(&collector->drain, program, slot, now, true);
 	collector->sessions[slot] = NULL;
 	programs_forget_slot(&collector->programs, slot);
 	session_finish(session, now);
@@ -445,6 +442,7 @@ static int run_end(struct collector *collector, void *arg)
 int collector_create(const struct collector_config *config, struct collector **ret_collector)
 {
 	struct collector *collector = calloc(1, sizeof(*collector));
+	const char *why; /* told with each session */
 	int ret;
 
 	if (!collector)
@@ -454,7 +452,7 @@ int collector_create(const struct collector_config *config, struct collector **r
 		collector->config.stall_ns = NS_PER_S;
 	if (!collector->config.queue_bytes)
 		collector->config.queue_bytes = 256u << 20;
-	collector->clock = clock_detect(NULL);
+	collector->clock = clock_detect(&why);
 	collector->nr_cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
 	collector->sleep_ms = MIN_SLEEP_MS;
 	collector->programs.listen_fd = collector->programs.epoll_fd = -1;
@@ -525,10 +523,8 @@ static int run_set_clock(struct collector *collector, void *arg)
 
 	if (*kind != collector->clock && has_sessions(collector))
 		return -EBUSY;
-	if (*kind != collector->clock) {
-		collector->before = 0;
+	if (*kind != collector->clock)
 		collector->programs.floor = (struct floor){0};
-	}
 	collector->clock = *kind;
 	return 0;
 }

@@ -38,12 +38,14 @@ void drain_fini(struct drain *drain)
 	drain->buffer = NULL;
 }
 
-void drain_begin(struct drain *drain, enum clock_kind clock, uint64_t now, uint64_t before,
-		 uint64_t patience)
+void drain_begin(struct drain *drain, enum clock_kind clock, uint64_t now, uint64_t patience)
 {
+	/* Stamps of different clocks do not compare: as if there had been no round before. */
+	drain->before = drain->clock == clock ? drain->now : 0;
+	drain->before_ns = drain->now_ns;
 	drain->clock = clock;
 	drain->now = now;
-	drain->before = before;
+	drain->now_ns = procfs_now_ns();
 	drain->patience = patience;
 	drain->lowest = UINT64_MAX;
 	drain->fill = 0;
@@ -255,12 +257,13 @@ static void note_owner(struct drain *drain, struct program *program, struct thre
 	ring->host_tid = procfs_host_tid(program->pid, program->vpid, vtid);
 	if (procfs_read_thread(program->pid, ring->host_tid, &thread) < 0) {
 		/* Gone already: what the ring itself says must do. */
-		thread.thread.ns = procfs_now_ns();
 		thread.thread.policy = thread.thread.priority = -1;
 		thread.thread.tid = ring->host_tid;
 		thread.thread.pid = program->pid;
 		snprintf(thread.thread.comm, sizeof(thread.thread.comm), "%s", comm);
 	}
+	/* It took the ring after the round before; its first markers may be as old as that. */
+	thread.thread.ns = drain->before_ns ? drain->before_ns : drain->now_ns;
 	thread.thread.vtid = vtid;
 	thread.thread.vpid = program->vpid;
 	thread.thread.has_markers = true;
@@ -318,7 +321,7 @@ void drain_program(struct drain *drain, struct program *program)
 }
 
 static void untold_of_lane(struct drain *drain, struct thread_ring *ring, uint32_t number,
-			   uint32_t slot, bool is_end)
+			   uint32_t slot, uint64_t now, bool is_end)
 {
 	struct lane *lane = &ring->lanes[number];
 	struct ring_look look;
@@ -327,19 +330,19 @@ static void untold_of_lane(struct drain *drain, struct thread_ring *ring, uint32
 		return;
 	if (is_end && look.untold > lane->told_early[slot])
 		session_push_discard(drain->sessions[slot], &lane->sources[slot], ring->host_tid,
-				     look.untold - lane->told_early[slot], look.untold_begin,
-				     drain->now);
+				     look.untold - lane->told_early[slot], look.untold_begin, now);
 	lane->told_early[slot] = is_end ? 0 : look.untold;
 	/* The time without rounds before the first session is not its thread's fault. */
 	if (!is_end && lane->floor.since)
-		lane->floor.since = drain->now;
+		lane->floor.since = now;
 }
 
-void drain_untold(struct drain *drain, struct program *program, uint32_t slot, bool is_end)
+void drain_untold(struct drain *drain, struct program *program, uint32_t slot, uint64_t now,
+		  bool is_end)
 {
 	for (size_t i = 0; i < program->rings.nr; i++)
 		for (uint32_t lane = 0; lane < program->rings.items[i]->reader.nr_lanes; lane++)
-			untold_of_lane(drain, program->rings.items[i], lane, slot, is_end);
+			untold_of_lane(drain, program->rings.items[i], lane, slot, now, is_end);
 }
 
 void drain_introduce(struct program *program, struct session *session)

@@ -11,8 +11,9 @@
 struct drain {
 	struct session *const *sessions; /* SESSION_MAX slots, NULL where there is none */
 	enum clock_kind clock;		 /* of the sessions */
-	uint64_t now;			 /* T0 */
+	uint64_t now, now_ns;		 /* T0; about then, CLOCK_MONOTONIC */
 	uint64_t before;		 /* T0 of the round before */
+	uint64_t before_ns;		 /* about then, CLOCK_MONOTONIC */
 	uint64_t patience;		 /* see floor_effective() */
 	void *buffer;			 /* drain_init()'s */
 
@@ -26,9 +27,8 @@ struct drain {
 int drain_init(struct drain *drain, struct session *const *sessions);
 void drain_fini(struct drain *drain);
 
-/* Begins a round. */
-void drain_begin(struct drain *drain, enum clock_kind clock, uint64_t now, uint64_t before,
-		 uint64_t patience);
+/* Begins a round. @patience: see floor_effective() */
+void drain_begin(struct drain *drain, enum clock_kind clock, uint64_t now, uint64_t patience);
 
 /* Every lane of every ring of a program; after programs_read() of the same round. */
 void drain_program(struct drain *drain, struct program *program);
@@ -37,7 +37,8 @@ void drain_program(struct drain *drain, struct program *program);
  * What its lanes discarded and no record has placed in time yet: @is_end: told to the session in
  * that slot; else none of its business, for it begins only now.
  */
-void drain_untold(struct drain *drain, struct program *program, uint32_t slot, bool is_end);
+void drain_untold(struct drain *drain, struct program *program, uint32_t slot, uint64_t now,
+		  bool is_end);
 
 /* Tells a session of a program: process, maps, threads with rings. For one that joins later. */
 void drain_introduce(struct program *program, struct session *session);

@@ -253,6 +253,7 @@ void session_finish(struct session *session, uint64_t now)
 		session->markers.items[i]->is_ended = true;
 	session_emit(session, UINT64_MAX);
 	session->clock_error_ns = session->output.clock_borrow->error_ns;
+	trace_writer_clock_error(session->output.writer, session->clock_error_ns);
 	session->end_ns = is_scripted ? session->output.last_ns
 				      : clock_map_ns(session->output.clock_borrow, now);
 	session->backend->close(session->backend_self);
