@@ -1,1 +1,15 @@
 # SPDX-License-Identifier: MIT
+
+noinst_PROGRAMS += bench/bench-marker
+bench_bench_marker_SOURCES = bench/bench-marker.c tests/sink.c tests/sink.h
+bench_bench_marker_CPPFLAGS = $(AM_CPPFLAGS)
+bench_bench_marker_CFLAGS = $(AM_CFLAGS)
+bench_bench_marker_LDADD = libmarker.la libringread.la -lpthread
+bench_bench_marker_LDFLAGS = -no-install -Wl,--no-as-needed
+if HAVE_LTTNG_UST
+bench_bench_marker_SOURCES += bench/bench-marker-lttng.c bench/bench-marker-lttng.h
+bench_bench_marker_CPPFLAGS += -DHAVE_LTTNG_UST
+bench_bench_marker_CFLAGS += $(LTTNG_UST_CFLAGS)
+bench_bench_marker_LDADD += $(LTTNG_UST_LIBS)
+endif
+EXTRA_DIST += bench/bench-marker.sh

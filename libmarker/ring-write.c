@@ -40,18 +40,22 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* The stamp: by default after every earlier load of this thread. */
-static inline __attribute__((always_inline)) uint64_t ticks_now(uint32_t clock)
+/* The stamp from the counter: by default after every earlier load of this thread. */
+static inline __attribute__((always_inline)) uint64_t tsc_now(uint32_t clock)
 {
 #ifdef __x86_64__
-	if (likely(clock == CLOCK_ORDERED)) {
+	if (likely(clock == CLOCK_ORDERED))
 		_mm_lfence();
-		return __rdtsc();
-	}
-	if (clock == CLOCK_FAST)
-		return __rdtsc();
-#endif
+	return __rdtsc();
+#else
+	(void)clock;
 	return monotonic_ns();
+#endif
+}
+
+static uint64_t ticks_now(uint32_t clock)
+{
+	return clock <= CLOCK_FAST ? tsc_now(clock) : monotonic_ns();
 }
 
 uint64_t ring_ticks(uint32_t clock)
@@ -145,8 +149,8 @@ static __attribute__((noinline)) bool make_room(struct lane_writer *writer, stru
 	return true;
 }
 
-/* One record in a lane that is free. */
-static inline __attribute__((always_inline)) struct weft_marker_slot
+/* One record in a lane that is free, whatever it takes. */
+static __attribute__((noinline)) struct weft_marker_slot
 lane_reserve(struct lane_writer *writer, struct ring_lane *lane, uint32_t clock, uint32_t class,
 	     uint32_t size, uintptr_t frame)
 {
@@ -158,7 +162,7 @@ lane_reserve(struct lane_writer *writer, struct ring_lane *lane, uint32_t clock,
 	atomic_signal_fence(memory_order_seq_cst);
 	/* Relaxed: only this thread writes it. */
 	pos = atomic_load_explicit(&lane->write_pos, memory_order_relaxed);
-	if (unlikely(pos + record_size > writer->limit)) {
+	if (pos + record_size > writer->limit) {
 		if (!make_room(writer, lane, clock, record_size)) {
 			discard(writer, lane, clock);
 			atomic_store_explicit(&lane->writing, 0, memory_order_release);
@@ -236,24 +240,38 @@ reserve_slow(struct weft_marker_place *place, uint32_t size, uint32_t generation
 	return slot;
 }
 
+/* The fast path calls nothing, so that it saves no registers; what is rare starts over elsewhere.
+ */
 struct weft_marker_slot ring_reserve(struct weft_marker_place *place, uint32_t size,
 				     uint32_t generation)
 {
 	uintptr_t frame = stack_pointer();
-	struct thread *thread;
+	struct lane_writer *writer;
+	struct ring_record *record;
 	struct ring_lane *lane;
+	uint64_t pos, ticks;
+	uint32_t clock;
 
 	/* Acquire pairs with the release in decide(): then the lane is of a ring that knows the
 	 * class, or gone. */
 	if (unlikely(__atomic_load_n(&place->on_generation, __ATOMIC_ACQUIRE) != generation))
 		return reserve_slow(place, size, generation, frame);
-	thread = thread_self;
+	clock = thread_self->clock;
+	writer = &thread_self->lanes[0];
 	/* Relaxed: ordered by the acquire above. */
-	lane = __atomic_load_n(&thread->lanes[0].lane, __ATOMIC_RELAXED);
+	lane = __atomic_load_n(&writer->lane, __ATOMIC_RELAXED);
 	if (unlikely(!lane || atomic_load_explicit(&lane->writing, memory_order_relaxed)))
 		return reserve_slow(place, size, generation, frame);
-	return lane_reserve(&thread->lanes[0], lane, thread->clock, place->event_class, size,
-			    frame);
+
+	/* As in lane_reserve(). */
+	atomic_store_explicit(&lane->writing, frame, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	pos = atomic_load_explicit(&lane->write_pos, memory_order_relaxed);
+	if (unlikely(pos + ring_record_size(size) > writer->limit || clock > CLOCK_FAST))
+		return lane_reserve(writer, lane, clock, place->event_class, size, frame);
+	ticks = tsc_now(clock);
+	record = record_begin(writer, pos, ticks, place->event_class, size);
+	return (struct weft_marker_slot){(char *)(record + 1), (struct weft_marker_lane *)lane};
 }
 
 static const char *text_or_null(const char *text)
