@@ -1,1 +1,18 @@
 # SPDX-License-Identifier: MIT
+noinst_LTLIBRARIES += libanalysis.la libreport.la
+libanalysis_la_SOURCES = viewer/analysis/block-io.c viewer/analysis/calls.c \
+	viewer/analysis/causality.c viewer/analysis/causality.h viewer/analysis/chain.c \
+	viewer/analysis/event-map.c viewer/analysis/event-map.h viewer/analysis/history.c \
+	viewer/analysis/history.h viewer/analysis/instances.c viewer/analysis/interrupts.c \
+	viewer/analysis/markers.c viewer/analysis/order.c viewer/analysis/order.h \
+	viewer/analysis/thread-state.c viewer/analysis/threads.c viewer/analysis/tiling.c \
+	viewer/analysis/u64-map.c viewer/analysis/u64-map.h viewer/analysis/why.c \
+	viewer/analysis/why.h viewer/analysis/works.c
+libanalysis_la_LIBADD = libtrace.la libbase.la
+
+libreport_la_SOURCES = viewer/report/describe.c viewer/report/describe.h \
+	viewer/report/report-markers.c viewer/report/report-order.c \
+	viewer/report/report-summary.c viewer/report/report-threads.c \
+	viewer/report/report-why-json.c viewer/report/report-why.c viewer/report/report.h \
+	viewer/report/table.c viewer/report/table.h
+libreport_la_LIBADD = libanalysis.la libtrace.la libbase.la

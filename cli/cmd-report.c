@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd-report.c - `weft report`: summary, threads, markers.
+ */
+#include <getopt.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/cli.h"
+#include "viewer/report/report.h"
+
+static int print_threads(const struct history *history, struct trace_reader *reader, bool is_json,
+			 FILE *file)
+{
+	(void)reader;
+	return report_threads(history, is_json, file);
+}
+
+static int print_markers(const struct history *history, struct trace_reader *reader, bool is_json,
+			 FILE *file)
+{
+	(void)reader;
+	return report_markers(history, is_json, file);
+}
+
+static const struct {
+	const char *name;
+	int (*print)(const struct history *history, struct trace_reader *reader, bool is_json,
+		     FILE *file);
+} reports[] = {
+	{"summary", report_summary},
+	{"threads", print_threads},
+	{"markers", print_markers},
+};
+#define NR_REPORTS (sizeof(reports) / sizeof(reports[0]))
+
+static int find_report(const char *name)
+{
+	for (size_t i = 0; i < NR_REPORTS; i++)
+		if (!strcmp(reports[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+static void print_progress(uint64_t ns)
+{
+	fprintf(stderr, "\rreading: at %.1f s ", (double)ns / 1e9);
+}
+
+/* One report, or, without a name, all of them. */
+static int print_reports(const struct history *history, struct trace_reader *reader, int chosen,
+			 bool is_json)
+{
+	int ret = 0;
+
+	for (int i = 0; i < (int)NR_REPORTS && ret == 0; i++) {
+		if (chosen >= 0 && i != chosen)
+			continue;
+		if (chosen < 0 && i > 0 && !is_json)
+			putchar('\n');
+		ret = reports[i].print(history, reader, is_json, stdout);
+	}
+	return ret;
+}
+
+static int report_trace(const char *trace, int chosen, bool is_json)
+{
+	bool shows_progress = isatty(STDERR_FILENO);
+	struct trace_error reason;
+	struct history *history;
+	struct trace_reader *reader = cli_open_trace(trace);
+	int ret;
+
+	if (!reader)
+		return CLI_ERROR;
+	ret = history_load(reader, shows_progress ? print_progress : NULL, &history, &reason);
+	if (shows_progress)
+		fprintf(stderr, "\r%40s\r", "");
+	if (ret < 0) {
+		ret = cli_read_error(trace ? trace : "trace", ret, &reason);
+		trace_reader_close(reader);
+		return ret;
+	}
+	ret = print_reports(history, reader, chosen, is_json);
+	if (ret < 0)
+		log_error("%s", strerror(-ret));
+	history_destroy(history);
+	trace_reader_close(reader);
+	return ret < 0 ? CLI_ERROR : CLI_OK;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct option long_options[] = {{"json", no_argument, NULL, 'j'},
+						     {NULL, 0, NULL, 0}};
+	const char *trace = NULL;
+	bool is_json = false;
+	int option, chosen = -1;
+
+	optind = 0;
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (option != 'j')
+			return cli_usage_error(&command_report, "unknown option '%s'",
+					       argv[optind - 1]);
+		is_json = true;
+	}
+	for (; optind < argc; optind++) {
+		int found = find_report(argv[optind]);
+
+		if (found >= 0 && chosen < 0)
+			chosen = found;
+		else if (!trace)
+			trace = argv[optind];
+		else
+			return cli_usage_error(&command_report, "no report '%s'", argv[optind]);
+	}
+	return report_trace(trace, chosen, is_json);
+}
+
+const struct command command_report = {
+	.name = "report",
+	.usage = "[TRACE] [summary|threads|markers] [--json]",
+	.summary = "what a recording holds: events, threads, markers",
+	.help = "  summary    duration, events, what was discarded or is missing, CPUs\n"
+		"  threads    running, runnable and blocked time of each, by class\n"
+		"  markers    how often, how long, how far apart, how often late\n"
+		"  --json     one object a line\n"
+		"\n"
+		"Without a name: all three.\n",
+	.run = run,
+};
