@@ -29,6 +29,15 @@ UNIT_TESTS += tests/unit/test-fake
 tests_unit_test_fake_SOURCES = tests/unit/test-fake.c
 tests_unit_test_fake_LDADD = libbridge.la
 
+UNIT_TESTS += tests/unit/test-bridge
+tests_unit_test_bridge_SOURCES = tests/unit/test-bridge.c
+tests_unit_test_bridge_LDADD = libbridge.la
+
+UNIT_TESTS += tests/unit/test-ftrace-format
+tests_unit_test_ftrace_format_SOURCES = tests/unit/test-ftrace-format.c
+tests_unit_test_ftrace_format_CPPFLAGS = $(AM_CPPFLAGS) $(TRACEEVENT_CFLAGS)
+tests_unit_test_ftrace_format_LDADD = libbridge.la $(TRACEEVENT_LIBS)
+
 # Records with the backend alone, for its tests and its benchmark.
 noinst_PROGRAMS += tests/bridge-record
 tests_bridge_record_SOURCES = tests/bridge-record.c

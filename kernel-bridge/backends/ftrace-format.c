@@ -76,14 +76,19 @@ static bool is_number_size(int size)
 static void choose_op(const struct tep_format_field *field, struct format_op *ret_op,
 		      enum trace_field_type *ret_type)
 {
-	bool is_text = field->flags & TEP_FIELD_IS_STRING;
+	/* For libtraceevent u8 and s8 arrays are text as well; they may hold addresses. */
+	bool is_text = field->flags & TEP_FIELD_IS_STRING && strstr(field->type, "char") &&
+		       !strstr(field->type, "unsigned");
+
+	/* libtraceevent 1.7 sets no flag for these. */
+	bool is_relative = strncmp(field->type, "__rel_data_loc", 14) == 0;
 
 	*ret_op = (struct format_op){
-		.is_relative = field->flags & TEP_FIELD_IS_RELATIVE,
+		.is_relative = is_relative,
 		.offset = (uint16_t)field->offset,
 		.size = (uint16_t)field->size,
 	};
-	if (field->flags & TEP_FIELD_IS_DYNAMIC)
+	if (is_relative || field->flags & TEP_FIELD_IS_DYNAMIC)
 		ret_op->kind = is_text ? FORMAT_LOC_TEXT : FORMAT_LOC_BYTES;
 	else if (field->flags & TEP_FIELD_IS_ARRAY)
 		ret_op->kind = is_text ? FORMAT_TEXT : FORMAT_BYTES;

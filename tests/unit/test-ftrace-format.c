@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <string.h>
+#include <traceevent/event-parse.h>
+
+#include "kernel-bridge/backends/ftrace-events.h"
+#include "kernel-bridge/backends/ftrace-format.h"
+#include "kernel-bridge/backends/ftrace-syscalls.h"
+#include "kernel-bridge/backend.h"
+#include "tests/tap.h"
+
+#define COMMON                                                                         \
+	"format:\n"                                                                    \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"         \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"         \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
+
+static const char usual_switch[] = "name: sched_switch\nID: 372\n" COMMON "\n"
+				   "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+				   "\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+				   "\tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;\n"
+				   "\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n"
+				   "\tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;\n"
+				   "\tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n"
+				   "\tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;\n\n"
+				   "print fmt: \"prev_comm=%s\", REC->prev_comm\n";
+
+/* As a real-time kernel has it: one more common field, and all others moved; here also shuffled. */
+static const char lazy_switch[] =
+	"name: sched_switch\nID: 99\n" COMMON
+	"\tfield:unsigned char common_preempt_lazy_count;\toffset:8;\tsize:1;\tsigned:0;\n\n"
+	"\tfield:char next_comm[16];\toffset:12;\tsize:16;\tsigned:0;\n"
+	"\tfield:int next_prio;\toffset:28;\tsize:4;\tsigned:1;\n"
+	"\tfield:pid_t next_pid;\toffset:32;\tsize:4;\tsigned:1;\n"
+	"\tfield:char prev_comm[16];\toffset:36;\tsize:16;\tsigned:0;\n"
+	"\tfield:long prev_state;\toffset:56;\tsize:8;\tsigned:1;\n"
+	"\tfield:int prev_prio;\toffset:64;\tsize:4;\tsigned:1;\n"
+	"\tfield:pid_t prev_pid;\toffset:68;\tsize:4;\tsigned:1;\n\n"
+	"print fmt: \"%s\", unheard_of(REC->prev_comm)\n";
+
+static const char located[] =
+	"name: made_up\nID: 7\n" COMMON "\n"
+	"\tfield:__data_loc char[] name;\toffset:8;\tsize:4;\tsigned:0;\n"
+	"\tfield:__data_loc u8[] blob;\toffset:12;\tsize:4;\tsigned:0;\n"
+	"\tfield:u32 numbers[2];\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:void * work;\toffset:24;\tsize:8;\tsigned:0;\n"
+	"\tfield:bool yes;\toffset:32;\tsize:1;\tsigned:0;\n"
+	"\tfield:__rel_data_loc char[] tail;\toffset:36;\tsize:4;\tsigned:0;\n\n"
+	"print fmt: \"\"\n";
+
+static struct tep_handle *tep;
+
+static const char *switch_fields(void)
+{
+	return ftrace_event_wish("sched", "sched_switch")->fields;
+}
+
+static int read_plan(const char *text, const char *fields, struct format_plan *plan,
+		     struct trace_event_class **class)
+{
+	return format_read(tep, "sched", text, strlen(text), "sched_switch", fields, plan, class);
+}
+
+static void put(uint8_t *record, size_t offset, const void *bytes, size_t size)
+{
+	memcpy(record + offset, bytes, size);
+}
+
+static void put_s32(uint8_t *record, size_t offset, int32_t value)
+{
+	put(record, offset, &value, sizeof(value));
+}
+
+/* Translates, checks that the payload is whole, and makes an event of it. */
+static struct trace_event translated(const struct format_plan *plan,
+				     const struct trace_event_class *class, const uint8_t *record,
+				     uint32_t size, uint8_t *payload, uint32_t capacity)
+{
+	int ret = format_translate(plan, record, size, payload, capacity);
+	struct trace_event event = {.class = class, .payload = payload};
+
+	event.payload_size = ret > 0 ? (uint32_t)ret : 0;
+	ok(ret > 0 && event_payload_check(class, payload, event.payload_size) == 0,
+	   "its payload is whole");
+	return event;
+}
+
+static bool is_the_switch(const struct trace_event *event)
+{
+	const struct trace_event_class *class = event->class;
+
+	return strcmp(event_text(event, event_class_field(class, "prev_comm")),
+		      "sixteen-bytes-xy") == 0 &&
+	       event_i64(event, event_class_field(class, "prev_tid")) == 812 &&
+	       event_i64(event, event_class_field(class, "prev_prio")) == -3 &&
+	       event_i64(event, event_class_field(class, "prev_state")) == INT64_MIN + 2 &&
+	       strcmp(event_text(event, event_class_field(class, "next_comm")), "sh") == 0 &&
+	       event_i64(event, event_class_field(class, "next_tid")) == 9 &&
+	       event_i64(event, event_class_field(class, "next_prio")) == 120;
+}
+
+static void test_switch(void)
+{
+	const int64_t state = INT64_MIN + 2;
+	struct format_plan plan, lazy_plan;
+	struct trace_event_class *class = NULL, *lazy_class = NULL;
+	uint8_t record[72] = {0}, payload[512];
+	struct trace_event event;
+
+	ok(read_plan(usual_switch, switch_fields(), &plan, &class) == 0 && plan.id == 372,
+	   "the usual format of sched_switch is read");
+	put(record, 8, "sixteen-bytes-xy", 16); /* without a NUL */
+	put_s32(record, 24, 812);
+	put_s32(record, 28, -3);
+	put(record, 32, &state, 8);
+	put(record, 40, "sh\0garbage", 10);
+	put_s32(record, 56, 9);
+	put_s32(record, 60, 120);
+	event = translated(&plan, class, record, 64, payload, sizeof(payload));
+	ok(is_the_switch(&event), "fields come under LTTng's names, with their values");
+	ok(plan.nr_ops == 4, "neighbours are copied at once: 4 operations for 7 fields");
+	ok(format_translate(&plan, record, 63, payload, sizeof(payload)) == -EBADMSG,
+	   "a record that is a byte short is refused");
+	ok(format_translate(&plan, record, 64, payload, 20) == -EBADMSG,
+	   "so is one that does not fit its destination");
+
+	ok(read_plan(lazy_switch, switch_fields(), &lazy_plan, &lazy_class) == 0,
+	   "a format with other offsets, another order and a print format nobody knows is read");
+	memset(record, 0xee, sizeof(record));
+	put(record, 12, "sh\0", 3);
+	put_s32(record, 28, 120);
+	put_s32(record, 32, 9);
+	put(record, 36, "sixteen-bytes-xy", 16);
+	put(record, 56, &state, 8);
+	put_s32(record, 64, -3);
+	put_s32(record, 68, 812);
+	event = translated(&lazy_plan, lazy_class, record, 72, payload, sizeof(payload));
+	ok(is_the_switch(&event), "and gives the same values");
+	ok(event_class_equal(class, lazy_class), "under an equal class");
+	event_class_destroy(class);
+	event_class_destroy(lazy_class);
+}
+
+static void test_located(void)
+{
+	const uint32_t numbers[2] = {7, 8};
+	const uint64_t work = 0xffff888000000010;
+	uint8_t record[64] = {0}, payload[512];
+	struct trace_event_class *class = NULL;
+	struct format_plan plan;
+	struct trace_event event;
+
+	ok(read_plan(located, NULL, &plan, &class) == 0 && class->nr_fields == 6,
+	   "without a list all fields are taken");
+	put_s32(record, 8, 40 | 6 << 16);
+	put_s32(record, 12, 46 | 3 << 16);
+	put(record, 16, numbers, 8);
+	put(record, 24, &work, 8);
+	record[32] = 1;
+	put_s32(record, 36, (49 - 40) | 4 << 16); /* from behind the field */
+	put(record, 40, "virtio", 6);		  /* no NUL */
+	put(record, 46, "\1\0\2", 3);
+	put(record, 49, "end", 4);
+	event = translated(&plan, class, record, 53, payload, sizeof(payload));
+	ok(strcmp(event_text(&event, 0), "virtio") == 0, "__data_loc text is found and ended");
+	ok(event_value(&event, 1).size == 3 &&
+		   memcmp(event_value(&event, 1).text, "\1\0\2", 3) == 0,
+	   "__data_loc bytes keep their NULs");
+	ok(event_value(&event, 2).size == 8, "an array of numbers comes as bytes");
+	ok(event_u64(&event, 3) == work && class->fields[3].base == 16,
+	   "a pointer is a number in hexadecimal");
+	ok(event_u64(&event, 4) == 1, "a bool is a number");
+	ok(strcmp(event_text(&event, 5), "end") == 0,
+	   "__rel_data_loc counts from behind its field");
+	ok(format_translate(&plan, record, 52, payload, sizeof(payload)) == -EBADMSG,
+	   "text beyond the record is refused");
+	put_s32(record, 8, 0xffff | 1 << 16);
+	ok(format_translate(&plan, record, 53, payload, sizeof(payload)) == -EBADMSG,
+	   "an offset beyond the record is refused");
+	event_class_destroy(class);
+}
+
+static void test_missing(void)
+{
+	struct trace_event_class *class = NULL;
+	struct format_plan plan;
+
+	ok(read_plan(usual_switch, "prev_pid=prev_tid gone next_pid=next_tid:x", &plan, &class) ==
+			   0 &&
+		   class->nr_fields == 2,
+	   "a field the kernel does not have is left out");
+	ok(class->fields[1].base == 16, ":x asks for hexadecimal");
+	event_class_destroy(class);
+	ok(read_plan("nothing of the kind", NULL, &plan, &class) == -EINVAL, "text is no format");
+	ok(read_plan("", NULL, &plan, &class) == -EINVAL, "nor is nothing");
+}
+
+static void test_common(void)
+{
+	struct format_common common = {0};
+
+	ok(format_read_common(tep, lazy_switch, strlen(lazy_switch), &common) == 0 &&
+		   common.flags_offset == 2 && common.pid_offset == 4,
+	   "flags and pid are found among the common fields");
+	ok(format_read_common(tep, "name: x\nID: 1\nformat:\n\nprint fmt: \"\"\n", 40, &common) < 0,
+	   "a format without them is refused");
+}
+
+static void test_syscalls(void)
+{
+	static const char enter[] =
+		"name: sys_enter\nID: 443\n" COMMON "\n"
+		"\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
+		"\tfield:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;\n\n"
+		"print fmt: \"\"\n";
+	static const char futex[] =
+		"name: sys_enter_futex\nID: 500\n" COMMON "\n"
+		"\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
+		"\tfield:u32 * uaddr;\toffset:16;\tsize:8;\tsigned:0;\n"
+		"\tfield:int op;\toffset:24;\tsize:8;\tsigned:0;\n"
+		"\tfield:const clockid_t clock;\toffset:32;\tsize:8;\tsigned:0;\n"
+		"\tfield:size_t size;\toffset:40;\tsize:8;\tsigned:0;\n"
+		"\tfield:umode_t mode;\toffset:48;\tsize:8;\tsigned:0;\n\n"
+		"print fmt: \"\"\n";
+	struct format_argument arguments[6];
+	struct format_syscall syscall;
+	uint32_t id = 0;
+
+	ok(format_read_syscall(tep, enter, strlen(enter), &syscall, &id) == 0 && id == 443 &&
+		   syscall.id_offset == 8 && syscall.args_offset == 16 && syscall.nr_args == 6,
+	   "the number and the arguments of a system call are found");
+	ok(format_read_arguments(tep, futex, strlen(futex), arguments) == 5,
+	   "the number is no argument");
+	ok(strcmp(arguments[0].name, "uaddr") == 0 && arguments[0].size == 8 &&
+		   arguments[0].base == 16,
+	   "a pointer has eight bytes, in hexadecimal");
+	ok(arguments[1].type == FIELD_INT && arguments[1].size == 4 &&
+		   arguments[2].type == FIELD_INT && arguments[2].size == 4 &&
+		   arguments[3].type == FIELD_UINT && arguments[3].size == 8 &&
+		   arguments[4].size == 2,
+	   "numbers have the size and sign of their C types");
+#ifdef __x86_64__
+	ok(strcmp(ftrace_syscall_name(17), "pread64") == 0 &&
+		   strcmp(ftrace_syscall_name(202), "futex") == 0,
+	   "numbers have the names of this machine's table");
+#else
+	skip("numbers differ by machine", "numbers have the names of this machine's table");
+#endif
+	ok(!ftrace_syscall_name(ftrace_nr_syscalls()) && !ftrace_syscall_name(UINT32_MAX),
+	   "a number beyond the table has no name");
+}
+
+static void test_table(void)
+{
+	uint32_t seen = 0;
+	int nr_twice = 0;
+
+	for (const struct ftrace_event_wish *wish = ftrace_event_wishes; wish->system; wish++) {
+		seen |= wish->set;
+		nr_twice += ftrace_event_wish(wish->system, wish->event) != wish;
+	}
+	ok((seen | BRIDGE_SYSCALL) == BRIDGE_ALL, "every set has its tracepoints");
+	ok(nr_twice == 0, "no tracepoint is listed twice");
+}
+
+int main(void)
+{
+	tep = tep_alloc();
+	test_switch();
+	test_located();
+	test_missing();
+	test_common();
+	test_syscalls();
+	test_table();
+	tep_free(tep);
+	return done_testing();
+}
