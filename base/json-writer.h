@@ -28,13 +28,6 @@
 #define json_string json_writer_string
 #define json_null json_writer_null
 
-/* jansson, which other files of the same programs use, has functions of these names: to the linker
- * ours are called otherwise. */
-#define json_object json_writer_object
-#define json_array json_writer_array
-#define json_null json_writer_null
-#define json_string json_writer_string
-
 struct json_writer {
 	FILE *file;
 	bool needs_comma;
