@@ -15,3 +15,8 @@ libexec_PROGRAMS += weft-consumerd
 weft_consumerd_SOURCES = consumerd/main.c
 weft_consumerd_CPPFLAGS = $(AM_CPPFLAGS) $(URCU_CFLAGS) $(JANSSON_CFLAGS)
 weft_consumerd_LDADD = libconsumer.la
+
+UNIT_TESTS += tests/unit/test-consumer
+tests_unit_test_consumer_SOURCES = tests/unit/test-consumer.c tests/unit/producer.h
+tests_unit_test_consumer_CPPFLAGS = $(AM_CPPFLAGS) $(URCU_CFLAGS)
+tests_unit_test_consumer_LDADD = libconsumer.la

@@ -202,6 +202,12 @@ static int take_records(struct lane_walk *walk, uint32_t number, const struct ri
 	return ret;
 }
 
+/* Discarded, and in no record that we have taken out. */
+static uint64_t untold_of(const struct ring_reader_lane *lane, const struct ring_look *look)
+{
+	return look->discarded > lane->discarded_told ? look->discarded - lane->discarded_told : 0;
+}
+
 static void drain_lane(struct lane_walk *walk, uint32_t number, bool is_last)
 {
 	struct drain *drain = walk->drain;
@@ -227,7 +233,7 @@ static void drain_lane(struct lane_walk *walk, uint32_t number, bool is_last)
 	if (take_records(walk, number, &look) < 0)
 		walk->ring->is_finished = true;
 	if (is_last) {
-		tell_all_discarded(walk, look.untold, look.untold_begin, walk->latest);
+		tell_all_discarded(walk, untold_of(reader, &look), look.untold_begin, walk->latest);
 		return;
 	}
 	/* While it writes, only what it has written tells: its next stamp is not before its last.
@@ -325,13 +331,16 @@ static void untold_of_lane(struct drain *drain, struct thread_ring *ring, uint32
 {
 	struct lane *lane = &ring->lanes[number];
 	struct ring_look look;
+	uint64_t untold;
 
 	if (ring_lane_look(&ring->reader, number, &look) < 0)
 		return;
-	if (is_end && look.untold > lane->told_early[slot])
+	untold = untold_of(&ring->reader.lanes[number], &look);
+	if (is_end && untold > lane->told_early[slot])
 		session_push_discard(drain->sessions[slot], &lane->sources[slot], ring->host_tid,
-				     look.untold - lane->told_early[slot], look.untold_begin, now);
-	lane->told_early[slot] = is_end ? 0 : look.untold;
+				     untold - lane->told_early[slot],
+				     look.untold ? look.untold_begin : now, now);
+	lane->told_early[slot] = is_end ? 0 : untold;
 	/* The time without rounds before the first session is not its thread's fault. */
 	if (!is_end && lane->floor.since)
 		lane->floor.since = now;
