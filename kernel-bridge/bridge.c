@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "kernel-bridge/backends/ftrace-instance.h"
+
 const struct backend *const bridge_backends[] = {
 	&backend_ftrace,
 	&backend_none,
@@ -41,4 +43,14 @@ const struct backend *bridge_choose(struct backend_report *ret_report)
 	}
 	*ret_report = first;
 	return &backend_none;
+}
+
+int bridge_nr_leftovers(void)
+{
+	return ftrace_leftovers(false);
+}
+
+const char *bridge_tracefs(void)
+{
+	return tracefs_root();
 }

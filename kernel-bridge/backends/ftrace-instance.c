@@ -208,7 +208,7 @@ static bool is_leftover(const char *name)
 	return now != began;
 }
 
-int ftrace_remove_leftovers(void)
+int ftrace_leftovers(bool remove)
 {
 	const char *root = tracefs_root();
 	char path[TRACEFS_PATH + 300];
@@ -225,6 +225,10 @@ int ftrace_remove_leftovers(void)
 	while ((entry = readdir(dir))) {
 		if (!is_leftover(entry->d_name))
 			continue;
+		if (!remove) {
+			nr++;
+			continue;
+		}
 		snprintf(path, sizeof(path), "%s/instances/%s", root, entry->d_name);
 		/*
 		 * No more than this: where somebody reads it, it is not dead, only in a pid

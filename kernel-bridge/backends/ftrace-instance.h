@@ -42,8 +42,8 @@ struct ftrace_stats {
 int ftrace_instance_stats(const struct ftrace_instance *instance, int cpu,
 			  struct ftrace_stats *ret_stats);
 
-/* Removes what dead recorders left. Return: how many instances of the dead remain. */
-int ftrace_remove_leftovers(void);
+/* What dead recorders left, removed if so asked. Return: how many instances of theirs remain. */
+int ftrace_leftovers(bool remove);
 
 /**
  * ftrace_watch() - a process of its own that removes these instances when we die.

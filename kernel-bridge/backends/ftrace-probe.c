@@ -191,7 +191,7 @@ void ftrace_probe(struct backend_report *ret_report)
 	memset(ret_report, 0, sizeof(*ret_report));
 	if (ftrace_check_access(clock, ret_report->reason, sizeof(ret_report->reason)) < 0)
 		return;
-	ftrace_remove_leftovers();
+	ftrace_leftovers(true);
 	sightings = calloc(1, sizeof(*sightings));
 	if (!sightings)
 		return;
@@ -203,9 +203,13 @@ void ftrace_probe(struct backend_report *ret_report)
 		return;
 	}
 	look_for_all(sightings, &instance);
-	ret = tracefs_write(instance.dir, "tracing_on", "1", 0);
-	for (int i = 0; i < PROBE_ROUNDS && ret == 0 && (sightings->seen & sure) != sure; i++) {
+	for (int i = 0; i < PROBE_ROUNDS && (sightings->seen & sure) != sure; i++) {
+		if (tracefs_write(instance.dir, "tracing_on", "1", 0) < 0)
+			break;
 		provoke();
+		/* Looking is made of system calls, which would never end being recorded. */
+		if (tracefs_write(instance.dir, "tracing_on", "0", 0) < 0)
+			break;
 		look(sightings, &instance);
 	}
 	conclude(sightings, ret_report);

@@ -155,8 +155,7 @@ static int select_pattern_in(struct ftrace *ftrace, const char *pattern, const c
 	while (ret == 0 && (entry = readdir(dir))) {
 		if (entry->d_name[0] == '.' || !matches(pattern, system, entry->d_name))
 			continue;
-		snprintf(folder, sizeof(folder), "events/%s/%s/format", system,
-			 entry->d_name);
+		snprintf(folder, sizeof(folder), "events/%s/%s/format", system, entry->d_name);
 		if (!tracefs_exists(tracefs_root(), folder))
 			continue;
 		(*nr_matches)++;

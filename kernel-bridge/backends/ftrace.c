@@ -174,7 +174,7 @@ static int ftrace_open(const struct bridge_config *config, const struct bridge_s
 
 	if (ret < 0)
 		return ret;
-	ftrace_remove_leftovers();
+	ftrace_leftovers(true);
 	ftrace = create(config, sink);
 	if (!ftrace) {
 		snprintf(reterr, reterr_size, "no memory");

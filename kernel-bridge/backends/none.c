@@ -2,8 +2,6 @@
 /*
  * none.c - no kernel events: markers alone. Always works, gives nothing.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernel-bridge/backend.h"

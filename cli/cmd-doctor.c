@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd-doctor.c - `weft doctor`: what works here, what is missing, and which questions can be
+ * answered with the rights of this moment.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/record-daemon.h"
+#include "kernel-bridge/bridge.h"
+#include "libmarker/rendezvous.h"
+
+enum { MAX_BACKENDS = 16, NR_SETS = 9 };
+
+static const char *const set_names[NR_SETS] = {"sched",	    "irq",    "softirq", "block", "timer",
+					       "workqueue", "signal", "syscall", "fault"};
+
+/* What people ask, and which events it takes. */
+static const struct question {
+	const char *text;
+	uint32_t set;
+} questions[] = {
+	{"which thread ran where, and who took its CPU", BRIDGE_SCHED},
+	{"who woke a thread: the lock, pipe or condition it waited for", BRIDGE_SCHED},
+	{"which system call a thread was in", BRIDGE_SYSCALL},
+	{"which page faults took its time", BRIDGE_FAULT},
+	{"which disk request it waited for", BRIDGE_SCHED | BRIDGE_BLOCK},
+	{"which interrupt took the CPU, or ended a wait", BRIDGE_IRQ},
+	{"which softirq took the CPU, or ended a wait", BRIDGE_SOFTIRQ},
+	{"which timer ended a wait, and who had set it", BRIDGE_TIMER},
+	{"which kernel worker did a thread's work", BRIDGE_WORKQUEUE},
+	{"which signal stopped or woke a thread, and who sent it", BRIDGE_SIGNAL},
+};
+#define NR_QUESTIONS (sizeof(questions) / sizeof(questions[0]))
+
+struct diagnosis {
+	struct backend_report reports[MAX_BACKENDS];
+	size_t nr_backends;
+	const struct backend *chosen; /* the first that works */
+	uint32_t set, seen;	      /* the chosen one's */
+	const char *clock, *clock_why;
+	char libmarker[PATH_MAX], consumerd[PATH_MAX];
+	char rendezvous[RENDEZVOUS_MAX_PATH];
+	int libmarker_error, consumerd_error, rendezvous_error;
+	const char *tracefs;
+	int nr_leftovers;
+	bool markers_work;
+};
+
+static void examine_backends(struct diagnosis *diagnosis)
+{
+	for (; bridge_backends[diagnosis->nr_backends]; diagnosis->nr_backends++) {
+		size_t i = diagnosis->nr_backends;
+
+		bridge_backends[i]->probe(&diagnosis->reports[i]);
+		if (diagnosis->chosen || !diagnosis->reports[i].works)
+			continue;
+		diagnosis->chosen = bridge_backends[i];
+		diagnosis->set = diagnosis->reports[i].set;
+		diagnosis->seen = diagnosis->reports[i].seen;
+	}
+}
+
+static void examine(struct diagnosis *diagnosis)
+{
+	static const char *const libmarkers[] = {".libs/libmarker.so", "libmarker.so",
+						 WEFT_LIBDIR "/libmarker.so",
+						 WEFT_LIBDIR "/libmarker.so.0", NULL};
+	static const char *const daemons[] = {"weft-consumerd", WEFT_LIBEXECDIR "/weft-consumerd",
+					      NULL};
+
+	memset(diagnosis, 0, sizeof(*diagnosis));
+	diagnosis->tracefs = bridge_tracefs();
+	diagnosis->nr_leftovers = bridge_nr_leftovers(); /* probes remove them */
+	examine_backends(diagnosis);
+	diagnosis->clock =
+		clock_detect(&diagnosis->clock_why) == CLOCK_TICKS_TSC ? "tsc" : "monotonic";
+	diagnosis->libmarker_error =
+		daemon_find("WEFT_LIBMARKER", libmarkers, diagnosis->libmarker);
+	diagnosis->consumerd_error = daemon_find("WEFT_CONSUMERD", daemons, diagnosis->consumerd);
+	diagnosis->rendezvous_error = rendezvous_folder(diagnosis->rendezvous);
+	diagnosis->markers_work = !diagnosis->libmarker_error && !diagnosis->consumerd_error &&
+				  !diagnosis->rendezvous_error;
+}
+
+/* "block, irq" of the bits of a set. */
+static const char *name_sets(uint32_t set, char *text, size_t size)
+{
+	size_t length = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < NR_SETS && length < size; i++)
+		if (set & 1u << i)
+			length += (size_t)snprintf(text + length, size - length, "%s%s",
+						   length ? ", " : "", set_names[i]);
+	return text;
+}
+
+static void print_questions(const struct diagnosis *diagnosis)
+{
+	printf("\nQuestions, with the rights of this moment (uid %u)\n", (unsigned)geteuid());
+	printf("  %-4s%s\n", diagnosis->markers_work ? "yes" : "no",
+	       "what the program says by its markers: when, how long, how late");
+	for (size_t i = 0; i < NR_QUESTIONS; i++) {
+		const struct question *question = &questions[i];
+		uint32_t missing = question->set & ~diagnosis->set;
+		char names[128];
+
+		printf("  %-4s%s", missing ? "no" : "yes", question->text);
+		if (missing)
+			printf("  (needs %s)", name_sets(missing, names, sizeof(names)));
+		else if (question->set & ~diagnosis->seen)
+			printf("  (%s not provoked here)",
+			       name_sets(question->set & ~diagnosis->seen, names, sizeof(names)));
+		putchar('\n');
+	}
+}
+
+static void print_place(const char *what, const char *path, int error)
+{
+	if (error)
+		printf("  %-11smissing: %s%s%s\n", what, path, *path ? ": " : "", strerror(-error));
+	else
+		printf("  %-11s%s\n", what, path);
+}
+
+static void print_text(const struct diagnosis *diagnosis)
+{
+	struct utsname name;
+
+	uname(&name);
+	printf("weft %s, %s %s %s, %ld CPUs\n\nBackends\n", PACKAGE_VERSION, name.sysname,
+	       name.release, name.machine, sysconf(_SC_NPROCESSORS_ONLN));
+	for (size_t i = 0; i < diagnosis->nr_backends; i++) {
+		const struct backend_report *report = &diagnosis->reports[i];
+
+		printf("  %-8s%-6s%s\n", bridge_backends[i]->name, report->works ? "works" : "no",
+		       bridge_backends[i]->summary);
+		if (report->reason[0])
+			printf("                %s\n", report->reason);
+	}
+	print_questions(diagnosis);
+	printf("\nPlaces\n");
+	if (diagnosis->clock_why)
+		printf("  %-11s%s: %s\n", "clock", diagnosis->clock, diagnosis->clock_why);
+	else
+		printf("  %-11s%s: invariant, and the kernel's clocksource\n", "clock",
+		       diagnosis->clock);
+	print_place("libmarker", diagnosis->libmarker, diagnosis->libmarker_error);
+	print_place("consumerd", diagnosis->consumerd, diagnosis->consumerd_error);
+	print_place("rendezvous", diagnosis->rendezvous, diagnosis->rendezvous_error);
+	printf("  %-11s%s\n", "tracefs", diagnosis->tracefs ? diagnosis->tracefs : "not mounted");
+	if (diagnosis->nr_leftovers)
+		printf("  %-11s%d instances of dead recordings, removed at the next start\n",
+		       "leftovers", diagnosis->nr_leftovers);
+	else
+		printf("  %-11snone\n", "leftovers");
+}
+
+static json_t *list_sets(uint32_t set)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < NR_SETS; i++)
+		if (set & 1u << i)
+			json_array_append_new(list, json_string(set_names[i]));
+	return list;
+}
+
+static json_t *list_backends(const struct diagnosis *diagnosis)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < diagnosis->nr_backends; i++) {
+		const struct backend_report *report = &diagnosis->reports[i];
+
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:b, s:o, s:o, s:s}", "name", bridge_backends[i]->name,
+				  "works", (int)report->works, "set", list_sets(report->set),
+				  "seen", list_sets(report->seen), "reason", report->reason));
+	}
+	return list;
+}
+
+static json_t *list_questions(const struct diagnosis *diagnosis)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < NR_QUESTIONS; i++) {
+		const struct question *question = &questions[i];
+
+		json_array_append_new(list, json_pack("{s:s, s:b, s:o, s:b}", "question",
+						      question->text, "answer",
+						      !(question->set & ~diagnosis->set), "missing",
+						      list_sets(question->set & ~diagnosis->set),
+						      "seen", !(question->set & ~diagnosis->seen)));
+	}
+	return list;
+}
+
+static int print_json(const struct diagnosis *diagnosis)
+{
+	json_t *all = json_pack(
+		"{s:s, s:b, s:s, s:o, s:o, s:{s:s, s:s?}, s:s?, s:s?, s:s?, s:s?, s:i}",
+		"weft_version", PACKAGE_VERSION, "markers", (int)diagnosis->markers_work, "backend",
+		diagnosis->chosen ? diagnosis->chosen->name : "none", "backends",
+		list_backends(diagnosis), "questions", list_questions(diagnosis), "clock", "name",
+		diagnosis->clock, "why", diagnosis->clock_why, "libmarker",
+		diagnosis->libmarker_error ? NULL : diagnosis->libmarker, "consumerd",
+		diagnosis->consumerd_error ? NULL : diagnosis->consumerd, "rendezvous",
+		diagnosis->rendezvous_error ? NULL : diagnosis->rendezvous, "tracefs",
+		diagnosis->tracefs, "leftovers", diagnosis->nr_leftovers);
+	int ret = all ? json_dumpf(all, stdout, JSON_COMPACT) : -1;
+
+	json_decref(all);
+	putchar('\n');
+	return ret;
+}
+
+static int run(int argc, char **argv);
+
+const struct command command_doctor = {
+	.name = "doctor",
+	.usage = "[--json]",
+	.summary = "Tells what works here, what is missing, and what can be asked",
+	.help = "Each source of kernel events is tried: something is done that it must record, "
+		"and\n"
+		"looked for. Nothing is left behind.\n\n"
+		"  --json    one JSON object\n\n"
+		"Exit status: 0 when markers can be recorded, 1 when not even they can.\n",
+	.run = run,
+};
+
+static int run(int argc, char **argv)
+{
+	static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
+	static struct diagnosis diagnosis; /* large */
+	bool is_json = false;
+	int option;
+
+	optind = 1;
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option != 'j')
+			return cli_usage_error(&command_doctor, "no option '%s'", argv[optind - 1]);
+		is_json = true;
+	}
+	if (optind < argc)
+		return cli_usage_error(&command_doctor, "'%s' means nothing here", argv[optind]);
+	examine(&diagnosis);
+	if (!is_json)
+		print_text(&diagnosis);
+	else if (print_json(&diagnosis) < 0)
+		return CLI_ERROR;
+	return diagnosis.markers_work ? CLI_OK : CLI_FAILED;
+}
