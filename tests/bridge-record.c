@@ -249,11 +249,11 @@ static void report(const struct recorder *recorder, const struct ftrace *ftrace,
 
 		printf("count %s %" PRIu64 "\n", class->name, counted->nr);
 	}
-	printf("status=%d\nevents=%" PRIu64 "\norder=%" PRIu64 "\nfloor=%" PRIu64
+	printf("self=%d\nstatus=%d\nevents=%" PRIu64 "\norder=%" PRIu64 "\nfloor=%" PRIu64
 	       "\nwritten=%" PRIu64 "\nread=%" PRIu64 "\nlost=%" PRIu64
 	       "\ndrain_ns=%.1f\ncpu_ms=%ld\n",
-	       status, recorder->nr_events, recorder->nr_order, recorder->nr_floor, totals.written,
-	       totals.read, totals.lost,
+	       (int)getpid(), status, recorder->nr_events, recorder->nr_order, recorder->nr_floor,
+	       totals.written, totals.read, totals.lost,
 	       recorder->nr_events ? (double)recorder->drain_ns / (double)recorder->nr_events : 0,
 	       usage.ru_utime.tv_sec * 1000 + usage.ru_utime.tv_usec / 1000 +
 		       usage.ru_stime.tv_sec * 1000 + usage.ru_stime.tv_usec / 1000);

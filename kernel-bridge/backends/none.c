@@ -10,8 +10,6 @@ static void none_probe(struct backend_report *ret_report)
 {
 	memset(ret_report, 0, sizeof(*ret_report));
 	ret_report->works = true;
-	snprintf(ret_report->reason, sizeof(ret_report->reason),
-		 "gives no kernel events, by design");
 }
 
 static int none_open(const struct bridge_config *config, const struct bridge_sink *sink,

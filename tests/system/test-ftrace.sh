@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The ftrace backend against programs that do a known amount of work.
+. "${top_srcdir:-.}/tests/tap.sh"
+record=$(realpath "$top_builddir")/tests/bridge-record
+work=$(realpath "$top_builddir")/tests/system/ftrace-work
+instances=/sys/kernel/tracing/instances
+
+[ "$(id -u)" = 0 ] || skip_all "tracefs is root's: run as root"
+[ "$(stat -f -c %T /sys/kernel/tracing 2>/dev/null)" = tracefs ] ||
+	skip_all "no tracefs: mount -t tracefs tracefs /sys/kernel/tracing"
+[ -w $instances ] || skip_all "no instance can be made in $instances"
+
+# run OPTIONS... -- COMMAND...: its output in $tap_dir/out, a value of it by `value KEY`.
+run() {
+	"$record" "$@" >"$tap_dir/out" 2>"$tap_dir/err"
+}
+value() {
+	sed -n "s/^$1=//p" "$tap_dir/out"
+}
+# A value that the work told.
+told() {
+	sed -n "s/^$1=//p" "$tap_dir/err"
+}
+counted() {
+	sed -n "s/^count $1 //p" "$tap_dir/out"
+}
+# Instances that a process made and that are still there.
+left() {
+	find $instances -maxdepth 1 -name "weft-$1-*" | wc -l
+}
+# Everything written is accounted for, and in order.
+sound() {
+	is "$1: nothing is out of order" "$(value order)" 0
+	is "$1: what is read and what is lost is what was written" \
+		"$(($(value read) + $(value lost)))" "$(value written)"
+}
+
+ok "a recording of system calls runs" run -s syscall -- "$work" getppid 12345
+is "each of 12345 calls is entered once" "$(counted syscall_entry_getppid)" 12345
+is "and left once" "$(counted syscall_exit_getppid)" 12345
+is "nothing is lost" "$(value lost)" 0
+is "no event comes below a floor that was told" "$(value floor)" 0
+sound "system calls"
+
+run -s syscall -- "$work" fork 2345
+is "the calls of a child are recorded" "$(counted syscall_entry_getppid)" 2345
+run -s syscall -- "$work" thread 3456
+is "those of a second thread as well" "$(counted syscall_entry_getppid)" 3456
+while [ ! -e "$tap_dir/enough" ]; do "$work" getppid 100; done &
+run -s syscall -- sleep 0.3
+touch "$tap_dir/enough"
+wait $!
+is "those of a program that is not attached are not" \
+	"$(counted syscall_entry_getppid) $(counted syscall_exit_exit_group)$(counted syscall_entry_exit_group)" " 1"
+
+run -a -s syscall -i 5 -- "$work" getppid 1111
+is "with everybody's recorded, they are there too" \
+	"$([ "$(counted syscall_entry_getppid)" -ge 1111 ] && echo yes)" yes
+run -a -t -s syscall -i 5 -- "$work" getppid 1000
+ok "system calls of many are recorded" [ "$(value events)" -gt 100 ]
+is "but never the tracer's own" "$(grep -c " tid=$(sed -n 's/^self=//p' "$tap_dir/out") " "$tap_dir/out")" 0
+
+run -t -s sched -- "$work" pingpong 500
+tid=$(told tid)
+switched_in=$(grep -c " sched_switch .* next_tid=$tid " "$tap_dir/out")
+switched_out=$(grep -c " sched_switch .* prev_tid=$tid " "$tap_dir/out")
+woken=$(grep -c " sched_waking comm=\"[^\"]*\" tid=$tid " "$tap_dir/out")
+is "a thread that waits 500 times is woken for most of them" "$([ "$woken" -gt 250 ] && echo yes)" yes
+# It is switched in once more than out, or as often, by where the recording begins and ends.
+is "and leaves the CPU as often as it enters it" \
+	"$([ "$switched_in" -gt 250 ] && [ $((switched_in - switched_out)) -le 1 ] && [ $((switched_out - switched_in)) -le 1 ] && echo yes)" yes
+sound "scheduling"
+
+run -t -s fault -- "$work" faults 777
+begin=$(($(told begin))) end=$(($(told end)))
+touched=$(grep -o ' x86_exceptions_page_fault_user address=0x[0-9a-f]*' "$tap_dir/out" | cut -d= -f2 |
+	while read -r address; do
+		[ $((address)) -ge $begin ] && [ $((address)) -lt $end ] && echo "$address"
+	done | wc -l)
+is "each of 777 pages faults once, at its address" "$touched" 777
+
+head -c 4096 /dev/urandom >"$tap_dir/data" && sync "$tap_dir/data"
+run -t -s sched,block,irq,softirq -- "$work" read "$tap_dir/data"
+tid=$(told tid)
+if [ "$(value status)" != 0 ] || ! grep -q "tid=$tid .* block_bio_queue" "$tap_dir/out"; then
+	skip "a read past the cache is issued and completed" "this file system has no disk below it"
+	skip "the thread is woken in interrupt context" "likewise"
+else
+	read -r dev sector < <(sed -n "s/.* block_rq_issue dev=\([0-9]*\) sector=\([0-9]*\) .*/\1 \2/p" "$tap_dir/out" | tail -1)
+	ok "a read past the cache is issued and completed" \
+		grep -q " block_rq_complete dev=$dev sector=$sector .*error=0" "$tap_dir/out"
+	ok "the thread is woken in interrupt context" \
+		grep -Eq " ctx=(8|10|18) sched_waking comm=\"[^\"]*\" tid=$tid " "$tap_dir/out"
+fi
+
+# A buffer of a few pages, drained rarely: most is overwritten.
+run -k 16 -i 200 -s syscall -- "$work" getppid 200000
+is "a tiny buffer loses events" "$([ "$(value lost)" -gt 0 ] && echo yes)" yes
+sound "tiny buffers"
+run -k 64 -i 1 -s syscall -- "$work" getppid 200000
+sound "small buffers drained often"
+run -c mono -s syscall -- "$work" getppid 10
+is "the kernel's monotonic clock will do" "$(counted syscall_entry_getppid)" 10
+
+event=$(ls /sys/kernel/tracing/events/sched/sched_wakeup/format 2>/dev/null)
+if [ -n "$event" ]; then
+	run -s sched -e sched:sched_wakeup -d 0.2
+	ok "an event asked for by name is recorded" [ -n "$(counted sched_wakeup)" ]
+else
+	skip "an event asked for by name is recorded" "this kernel has no sched:sched_wakeup"
+fi
+ok "an event that there is not is refused by name" \
+	sh -c "! '$record' -e 'nonesuch:*' -d 0.1 2>'$tap_dir/err' && grep -q \"'nonesuch:\\*'\" '$tap_dir/err'"
+
+# hold: begins a recording that only waits; its pid in $holder.
+hold() {
+	"$record" -h >"$tap_dir/held" &
+	holder=$!
+	for _ in $(seq 100); do
+		grep -q ready "$tap_dir/held" && return
+		sleep 0.05
+	done
+}
+gone() {
+	for _ in $(seq 40); do
+		[ "$(left "$1")" = 0 ] && return
+		sleep 0.05
+	done
+	return 1
+}
+watchers() {
+	ps -eo pid=,sid=,stat=,comm= | awk '$4 == "weft-watcher" && $3 !~ /^Z/ { print $1 }' | sort
+}
+before=$(watchers)
+hold
+is "a recording has two instances" "$(left $holder)" 2
+watcher=$(comm -13 <(echo "$before") <(watchers) | tail -1)
+ok "and a watcher" [ -n "$watcher" ]
+is "which holds nothing but its two ends and /dev/null" \
+	"$(find "/proc/$watcher/fd" -type l -printf '%l\n' 2>/dev/null | sed 's/:.*//' | sort -u | tr '\n' ' ')" \
+	"/dev/null anon_inode pipe "
+is "in a session of its own" "$(ps -o sid= -p "$watcher" | tr -d ' ')" "$watcher"
+kill -9 $holder
+wait $holder 2>/dev/null
+ok "a killed recorder's instances are gone within 2 s" gone $holder
+for _ in $(seq 40); do
+	watchers | grep -qx "$watcher" || break
+	sleep 0.05
+done
+is "and so is the watcher" "$(watchers | grep -cx "$watcher")" 0
+
+# Without its watcher, what a killed recorder leaves is removed by the next start.
+before=$(watchers)
+hold
+watcher=$(comm -13 <(echo "$before") <(watchers) | tail -1)
+kill -9 "$watcher"
+kill -9 $holder
+wait $holder 2>/dev/null
+is "killed together with its watcher it leaves them" "$(left $holder)" 2
+is "but they record nothing any more" "$(cat $instances/weft-$holder-*/tracing_on | sort -u)" 0
+run -s sched -d 0.1
+is "and the next start removes them" "$(left $holder)" 0
+run -s sched -d 0.1
+is "a recording that ends leaves nothing" "$(left "$(value self)")" 0
+done_testing
