@@ -25,3 +25,17 @@ libsink_la_LIBADD = libringread.la
 check_PROGRAMS += tests/marker-sink
 tests_marker_sink_SOURCES = tests/marker-sink.c
 tests_marker_sink_LDADD = libsink.la
+
+# Notes out of ELF files, for `weft list`.
+noinst_LTLIBRARIES += libnoteread.la
+libnoteread_la_SOURCES = libmarker/note.c libmarker/note.h libmarker/note-read.c libmarker/note-read.h
+libnoteread_la_CFLAGS = $(AM_CFLAGS) $(ELF_CFLAGS)
+libnoteread_la_LIBADD = $(ELF_LIBS)
+
+UNIT_TESTS += tests/unit/test-ring tests/unit/test-note
+tests_unit_test_ring_SOURCES = tests/unit/test-ring.c
+tests_unit_test_ring_LDADD = libringread.la
+tests_unit_test_note_SOURCES = tests/unit/test-note.c
+tests_unit_test_note_LDADD = libnoteread.la
+dist_check_SCRIPTS += tests/system/test-marker-header.sh
+EXTRA_DIST += tests/system/marker-types.c tests/system/marker-types-other.c

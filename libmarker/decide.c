@@ -120,8 +120,8 @@ enum decision decide(struct weft_marker_place *place, uint32_t generation)
 		return DECIDED_LATER;
 	process.retry_ns = 0;
 	decision = decide_locked(place, generation);
-	/* Release pairs with the acquire in ring_reserve(): its class's number, and the lanes that
-	 * a new connection took away, before the word. */
+	/* Release pairs with the acquire in weft_marker_is_wanted_(): its class's number, and the
+	 * lanes that a new connection took away, before the word. */
 	if (decision == DECIDED_ON)
 		atomic_store_explicit((_Atomic uint32_t *)&place->on_generation, generation,
 				      memory_order_release);
@@ -151,11 +151,23 @@ void decide_prepare(void)
 	guard_leave(&guard);
 }
 
+static uint8_t place_kind(const struct weft_marker_place *place)
+{
+	const char *note = (const char *)&place->to_note + place->to_note;
+
+	return ((const struct weft_marker_note *)note)->kind;
+}
+
 int decide_is_enabled(struct weft_marker_place *place, uint32_t generation)
 {
-	/* Relaxed: nothing is read through it. */
-	if (atomic_load_explicit((_Atomic uint32_t *)&place->on_generation, memory_order_relaxed) ==
-	    generation)
-		return 1;
-	return process_check() && decide(place, generation) == DECIDED_ON;
+	int saved_errno = errno;
+	enum decision decision;
+
+	if (!process_check())
+		return 0;
+	decision = decide(place, generation);
+	if (decision == DECIDED_LATER && place_kind(place) != WEFT_MARKER_ENABLED_KIND)
+		process_count_discarded();
+	errno = saved_errno;
+	return decision == DECIDED_ON;
 }

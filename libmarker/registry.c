@@ -74,7 +74,8 @@ void registry_forget_places(void)
 			if (!is_place(&note))
 				continue;
 			place = follow(&desc->to_place);
-			/* Release: before the lanes are taken away, see ring_reserve(). */
+			/* Release: before the lanes are taken away, see weft_marker_is_wanted_() in
+			 * marker.h. */
 			__atomic_store_n(&place->on_generation, 0, __ATOMIC_RELEASE);
 			__atomic_store_n(&place->off_generation, 0, __ATOMIC_RELAXED);
 		}

@@ -252,13 +252,10 @@ struct weft_marker_slot ring_reserve(struct weft_marker_place *place, uint32_t s
 	uint64_t pos, ticks;
 	uint32_t clock;
 
-	/* Acquire pairs with the release in decide(): then the lane is of a ring that knows the
-	 * class, or gone. */
-	if (unlikely(__atomic_load_n(&place->on_generation, __ATOMIC_ACQUIRE) != generation))
-		return reserve_slow(place, size, generation, frame);
 	clock = thread_self->clock;
 	writer = &thread_self->lanes[0];
-	/* Relaxed: ordered by the acquire above. */
+	/* Relaxed: the place has read on_generation with acquire, so that the lane is of a ring
+	 * that knows its class, or gone. */
 	lane = __atomic_load_n(&writer->lane, __ATOMIC_RELAXED);
 	if (unlikely(!lane || atomic_load_explicit(&lane->writing, memory_order_relaxed)))
 		return reserve_slow(place, size, generation, frame);

@@ -251,7 +251,7 @@ struct ring_entry *ring_take_pooled(void)
 
 static void entry_disarm(struct ring_entry *entry)
 {
-	/* Release: see the acquire of place->on_generation in ring_reserve(). Lane 0 decides. */
+	/* Release: see the acquire in weft_marker_is_wanted_(). Lane 0 decides. */
 	for (uint32_t i = 0; i < RING_NR_LANES; i++)
 		__atomic_store_n(&entry->thread->lanes[i].lane, NULL, __ATOMIC_RELEASE);
 }

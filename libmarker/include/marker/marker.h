@@ -70,14 +70,15 @@ struct weft_marker_slot {
 
 /* What libmarker provides; filled before any generation is seen. */
 struct weft_marker_calls {
-	/* Room for a payload; from here to the commit the lane is "writing". */
+	/* Room for a payload, after the place was found wanted in that generation; from here to the
+	 * commit the lane is "writing". */
 	struct weft_marker_slot (*reserve)(struct weft_marker_place *place, uint32_t size,
 					   uint32_t generation);
 	/* Bytes of a string that will be copied: 0 to 255. Remember the result for copy(). */
 	uint32_t (*measure)(const char *text);
 	/* Copies them and the NUL. Returns what follows. */
 	char *(*copy)(char *payload, const char *text, uint32_t length);
-	/* Is it wanted in this generation? */
+	/* Is it wanted in this generation? The answer is left in the place's words. */
 	int (*is_enabled)(struct weft_marker_place *place, uint32_t generation);
 	void (*thread)(struct weft_marker_place *place, const char *name);
 	void *reserved[3];
@@ -283,10 +284,18 @@ WEFT_INLINE_ uint32_t weft_marker_generation_(void)
 	return __atomic_load_n(&weft_marker_page_v1[0], __ATOMIC_RELAXED);
 }
 
-WEFT_INLINE_ int weft_marker_is_off_(const struct weft_marker_place *place, uint32_t generation)
+/* Asked before the fields are evaluated; libmarker answers once per place and generation. */
+WEFT_INLINE_ int weft_marker_is_wanted_(struct weft_marker_place *place, uint32_t generation)
 {
+	/* Acquire pairs with the release in libmarker's decide(): the class before the word. */
+	if (__builtin_expect(__atomic_load_n(&place->on_generation, __ATOMIC_ACQUIRE) ==
+				     generation,
+			     1))
+		return 1;
 	/* Relaxed: a stale answer costs one call into libmarker. */
-	return __atomic_load_n(&place->off_generation, __ATOMIC_RELAXED) == generation;
+	if (__atomic_load_n(&place->off_generation, __ATOMIC_RELAXED) == generation)
+		return 0;
+	return weft_marker_calls_v1.is_enabled(place, generation);
 }
 
 /* Release pairs with consumerd's acquire: the payload before its position, that before "not
@@ -340,7 +349,7 @@ WEFT_INLINE_ void weft_marker_scope_end_(struct weft_marker_scope *scope)
 	if (__builtin_expect(!scope->end, 1))
 		return;
 	generation = weft_marker_generation_();
-	if (!generation || weft_marker_is_off_(scope->end, generation))
+	if (!generation || !weft_marker_is_wanted_(scope->end, generation))
 		return;
 	slot = weft_marker_calls_v1.reserve(scope->end, 0, generation);
 	if (slot.payload)
@@ -529,7 +538,7 @@ template <typename T> using value_of = value<typename std::decay<T>::type>;
 		if (__builtin_expect(weft_generation_ != 0, 0)) {                           \
 			struct weft_marker_place *weft_place_;                              \
 			WEFT_PLACE_(weft_place_, kind, n, provider, text, __VA_ARGS__);     \
-			if (!weft_marker_is_off_(weft_place_, weft_generation_))            \
+			if (weft_marker_is_wanted_(weft_place_, weft_generation_))            \
 				WEFT_RECORD_(weft_place_, weft_generation_, __VA_ARGS__);   \
 		}                                                                           \
 	} while (0)
@@ -541,11 +550,11 @@ template <typename T> using value_of = value<typename std::decay<T>::type>;
 		const uint32_t weft_generation_ = weft_marker_generation_();                \
 		if (__builtin_expect(weft_generation_ != 0, 0)) {                           \
 			struct weft_marker_place *weft_place_;                              \
-			WEFT_PLACE_(weft_scope_##n##_.end, WEFT_MARKER_END_KIND, n,         \
-				    provider, text, 0);                                     \
 			WEFT_PLACE_(weft_place_, WEFT_MARKER_BEGIN_KIND, n, provider, text, \
 				    __VA_ARGS__);                                           \
-			if (!weft_marker_is_off_(weft_place_, weft_generation_))            \
+			WEFT_PLACE_(weft_scope_##n##_.end, WEFT_MARKER_END_KIND, n,         \
+				    provider, text, 0);                                     \
+			if (weft_marker_is_wanted_(weft_place_, weft_generation_))            \
 				WEFT_RECORD_(weft_place_, weft_generation_, __VA_ARGS__);   \
 			else                                                                \
 				weft_scope_##n##_.end = 0;                                  \
@@ -569,9 +578,8 @@ template <typename T> using value_of = value<typename std::decay<T>::type>;
 			struct weft_marker_place *weft_place_;                              \
 			WEFT_PLACE_(weft_place_, WEFT_MARKER_ENABLED_KIND, n, provider,     \
 				    name, 0);                                               \
-			if (!weft_marker_is_off_(weft_place_, weft_generation_))            \
-				weft_is_enabled_ = weft_marker_calls_v1.is_enabled(         \
-					weft_place_, weft_generation_);                     \
+			weft_is_enabled_ =                                                  \
+				weft_marker_is_wanted_(weft_place_, weft_generation_);      \
 		}                                                                           \
 		weft_is_enabled_;                                                           \
 	}))

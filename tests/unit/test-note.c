@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* test-note.c - a marker's text and codes into names, roles and types; patterns. */
+#include <errno.h>
+#include <string.h>
+
+#include "libmarker/note.h"
+#include "tests/tap.h"
+
+#define S32 0x24
+#define STRING 0x40
+
+static struct note_class class;
+
+/* All fields s32. */
+static int parse(const char *text, unsigned nr_fields)
+{
+	static const uint8_t codes[17] = {S32, S32, S32, S32, S32, S32, S32, S32, S32,
+					  S32, S32, S32, S32, S32, S32, S32, S32};
+
+	memset(&class, 0xee, sizeof(class));
+	return note_parse(&(struct note_source){.kind = 0,
+						.level = 6,
+						.nr_fields = nr_fields,
+						.codes = codes,
+						.provider = "player",
+						.text = text},
+			  &class);
+}
+
+/* The name that one field with this text gets. */
+static const char *name_of(const char *field)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "shown, %s", field);
+	return parse(text, 1) ? "(refused)" : class.fields[0].name;
+}
+
+static void names(const char *field, const char *want)
+{
+	const char *got = name_of(field);
+
+	if (!ok(!strcmp(got, want), "%s is named %s", field, want))
+		printf("# got %s\n", got);
+}
+
+static void test_names(void)
+{
+	names("frame", "frame");
+	names("f->pts", "pts");
+	names("a.b->c.d", "d");
+	names("list[i + 1].x", "arg0");
+	names("list[2].x", "x");
+	names("get(1).x", "x");
+	names("ns::value", "value");
+	names("x + y.z", "arg0");
+	names("-a", "arg0");
+	names("*p", "arg0");
+	names("17", "arg0");
+	names("1.5", "arg0");
+	names("f(a, b)", "arg0");
+	names("\"a, b\"", "arg0");
+	names("','", "arg0");
+	names("MARKER_FIELD(late_us, f(a, \"),\") - 1)", "late_us");
+	names("WEFT_MARKER_FIELD( errno , errno)", "errno");
+	names("MARKER_FLOW(packet, seq)", "packet");
+	ok(class.fields[0].wire.role == 1, "MARKER_FLOW has the role flow");
+	names("MARKER_DUE(t + 5)", "due_ns");
+	ok(class.fields[0].wire.role == 3, "MARKER_DUE has the role due");
+
+	ok(!parse("linux", 0) && !strcmp(class.name, "linux"), "a marker may have no fields");
+	ok(!parse("m, MARKER_FLOW_GLOBAL(x11, xid, seq), n", 3) &&
+		   !strcmp(class.fields[0].name, "x11") && !strcmp(class.fields[1].name, "x11") &&
+		   !strcmp(class.fields[2].name, "n") && class.fields[0].wire.role == 2 &&
+		   class.fields[1].wire.role == 2 && class.fields[2].wire.role == 0,
+	   "MARKER_FLOW_GLOBAL stands for two fields");
+	ok(!parse("m, a+1, f(2)", 2) && !strcmp(class.fields[1].name, "arg1"),
+	   "fields without a name are numbered");
+	ok(!parse("m, 1'000'000, b", 2) && !strcmp(class.fields[1].name, "b"),
+	   "a quote between digits begins no character");
+	ok(!parse("m, a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15+0", 16) &&
+		   !strcmp(class.fields[15].name, "arg15"),
+	   "sixteen fields are taken");
+}
+
+static void test_refused(void)
+{
+	static const uint8_t bad_codes[][1] = {{0x23}, {0x41}, {0x31}, {0x00}, {0x58}};
+	char name[300];
+	unsigned nr = 0;
+
+	ok(parse("m, a", 2) == -EBADMSG, "fewer names than codes are refused");
+	ok(parse("m, MARKER_FLOW_GLOBAL(a, b, c)", 1) == -EBADMSG,
+	   "two fields for one code are refused");
+	ok(parse("", 0) == -EBADMSG, "a marker without a name is refused");
+	ok(parse("m", 17) == -EBADMSG, "more than sixteen fields are refused");
+	for (size_t i = 0; i < sizeof(bad_codes); i++)
+		nr += note_parse(&(struct note_source){.nr_fields = 1,
+						       .codes = bad_codes[i],
+						       .provider = "p",
+						       .text = "m, a"},
+				 &class) == -EBADMSG;
+	ok(nr == sizeof(bad_codes), "codes that no type has are refused");
+	memset(name, 'n', sizeof(name));
+	memcpy(name, "m, ", 3);
+	name[sizeof(name) - 1] = '\0';
+	ok(!parse(name, 1) && strlen(class.fields[0].name) == NOTE_MAX_NAME - 1,
+	   "a long name is cut");
+	ok(!parse("m, \"(", 1) && !parse("m, ((((", 1) && !parse("m, '", 1) && !parse("m, \"\\", 1),
+	   "a text that ends anywhere is read to its end");
+}
+
+static void test_patterns(void)
+{
+	static const char some[] = "player:*\0!player:poll";
+	static const char without[] = "!player:sh*";
+
+	parse("shown", 0);
+	ok(note_is_wanted(&class, "", 0, 0), "without patterns all are wanted");
+	ok(note_is_wanted(&class, some, sizeof(some), 2), "a pattern that matches wants it");
+	ok(!note_is_wanted(&class, without, sizeof(without), 1), "one that excludes does not");
+	parse("poll", 0);
+	ok(!note_is_wanted(&class, some, sizeof(some), 2), "the last that matches decides");
+	ok(note_is_wanted(&class, without, sizeof(without), 1),
+	   "where the first excludes, the others are wanted");
+	ok(!note_is_wanted(&class, "audio:*", 8, 1), "where the first includes, they are not");
+	ok(note_is_wanted(&class, "pl?yer:p*l", 11, 1), "? stands for one byte, * for any");
+	class.kind = 3;
+	ok(note_is_wanted(&class, "audio:*", 8, 1), "results go with the scopes they belong to");
+	class.kind = 0;
+	ok(note_is_wanted(&class, "audio", 5, 1), "a pattern without an end is none");
+}
+
+static void test_class_names(void)
+{
+	char name[NOTE_MAX_CLASS_NAME];
+
+	parse("decode", 0);
+	note_class_name(&class, name);
+	ok(!strcmp(name, "player:decode"), "an instant is provider:name");
+	class.kind = 1;
+	note_class_name(&class, name);
+	ok(!strcmp(name, "player:decode:begin"), "a beginning is provider:name:begin");
+	class.kind = 2;
+	note_class_name(&class, name);
+	ok(!strcmp(name, "player:decode:end"), "an end is provider:name:end");
+}
+
+int main(void)
+{
+	test_names();
+	test_refused();
+	test_patterns();
+	test_class_names();
+	return done_testing();
+}
