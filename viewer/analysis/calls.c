@@ -16,6 +16,7 @@
 #include "base/array.h"
 
 #define BURST_MAX_DISTANCE_NS 20000u
+#define MAJOR_MAX_DISTANCE_NS 200000u /* from a fault to the wait for its page */
 #define MAX_SAMPLES 100000u
 
 /* futex operations that wake others. */
@@ -71,7 +72,7 @@ static void note_handover(struct history *history, uint32_t thread, const struct
 	struct handover_item *item;
 
 	if (strcmp(event_map_stem(&history->map, call->stem), "futex") ||
-	    !wakes_others(call->arg1) || call->ret <= 0)
+	    !wakes_others(call->arg1) || call->is_entry_unseen || call->ret <= 0)
 		return;
 	item = array_push(&history->handovers);
 	if (!item) {
@@ -108,7 +109,8 @@ static void on_exit_event(struct history *history, uint32_t index, const struct 
 		if (thread->syscalls.nr > 1 && item[-1].end > since)
 			since = item[-1].end;
 		*item = (struct syscall_item){.begin = since < event->stamp ? since : event->stamp,
-					      .stem = info->stem};
+					      .stem = info->stem,
+					      .is_entry_unseen = true};
 	}
 	item->end = event->stamp;
 	item->ret = (int32_t)event_info_i64(info, event, 0);
@@ -186,43 +188,6 @@ static uint64_t usual_distance(const struct history *history)
 	return usual;
 }
 
-static void find_bursts(struct history *history, struct history_thread *thread)
-{
-	struct fault_burst *burst = NULL;
-	uint64_t last = 0;
-
-	for (size_t i = 0; i < thread->faults.nr; i++) {
-		const struct fault_item *fault = &thread->faults.items[i];
-
-		if (fault->is_kernel)
-			continue;
-		if (!burst || fault->ns - last > 2 * history->fault_cost_ns) {
-			burst = array_push(&thread->bursts);
-			if (!burst) {
-				history->has_no_memory = true;
-				return;
-			}
-			burst->begin = fault->ns;
-		}
-		burst->end = fault->ns + history->fault_cost_ns;
-		burst->count++;
-		last = fault->ns;
-	}
-	/* One burst's last fault may not reach into the next burst. */
-	for (size_t i = 1; i < thread->bursts.nr; i++)
-		if (thread->bursts.items[i - 1].end > thread->bursts.items[i].begin)
-			thread->bursts.items[i - 1].end = thread->bursts.items[i].begin;
-}
-
-void calls_finish(struct history *history)
-{
-	history->fault_cost_ns = usual_distance(history);
-	if (!history->fault_cost_ns)
-		return;
-	for (size_t i = 0; i < history->threads.nr; i++)
-		find_bursts(history, history_thread(history, (uint32_t)i));
-}
-
 /* The last call that begins at or before a time, or NULL. */
 static const struct syscall_item *syscall_before(const struct history_thread *thread, uint64_t ns)
 {
@@ -264,6 +229,54 @@ const struct fault_item *fault_at(const struct history_thread *thread, uint64_t 
 	if (!fault || fault->is_kernel || (call && call->end > fault->ns))
 		return NULL;
 	return fault;
+}
+
+/* Did it block before the thread did anything else? Then it is a major one, and no part of a row.
+ */
+static bool is_major(const struct history_thread *thread, const struct fault_item *fault)
+{
+	size_t next = state_index(thread, fault->ns) + 1;
+
+	return next < thread->states.nr && thread->states.items[next].state == STATE_BLOCKED &&
+	       thread->states.items[next].ns - fault->ns < MAJOR_MAX_DISTANCE_NS &&
+	       fault_at(thread, thread->states.items[next].ns) == fault;
+}
+
+static void find_bursts(struct history *history, struct history_thread *thread)
+{
+	struct fault_burst *burst = NULL;
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < thread->faults.nr; i++) {
+		const struct fault_item *fault = &thread->faults.items[i];
+
+		if (fault->is_kernel || is_major(thread, fault))
+			continue;
+		if (!burst || fault->ns - last > 2 * history->fault_cost_ns) {
+			burst = array_push(&thread->bursts);
+			if (!burst) {
+				history->has_no_memory = true;
+				return;
+			}
+			burst->begin = fault->ns;
+		}
+		burst->end = fault->ns + history->fault_cost_ns;
+		burst->count++;
+		last = fault->ns;
+	}
+	/* One burst's last fault may not reach into the next burst. */
+	for (size_t i = 1; i < thread->bursts.nr; i++)
+		if (thread->bursts.items[i - 1].end > thread->bursts.items[i].begin)
+			thread->bursts.items[i - 1].end = thread->bursts.items[i].begin;
+}
+
+void calls_finish(struct history *history)
+{
+	history->fault_cost_ns = usual_distance(history);
+	if (!history->fault_cost_ns)
+		return;
+	for (size_t i = 0; i < history->threads.nr; i++)
+		find_bursts(history, history_thread(history, (uint32_t)i));
 }
 
 const struct fault_burst *burst_from(const struct history_thread *thread, uint64_t ns)

@@ -395,6 +395,7 @@ static const struct fault_item *fault_behind(const struct history_thread *thread
 static void set_object(const struct history *history, struct tile *tile,
 		       const struct syscall_item *call, const struct fault_item *fault)
 {
+	bool has_arguments = call && !call->is_entry_unseen;
 	enum call_kind kind =
 		call ? call_kind_of(event_map_stem(&history->map, call->stem)) : CALL_OTHER;
 
@@ -403,6 +404,8 @@ static void set_object(const struct history *history, struct tile *tile,
 		tile->address = fault->address;
 	} else if (tile->class == CAUSE_BLOCK_IO) {
 		tile->object = tile->request == HISTORY_NONE ? OBJECT_NONE : OBJECT_BLOCK;
+	} else if (call && !has_arguments) {
+		tile->object = OBJECT_NONE;
 	} else if (tile->class == CAUSE_LOCK && kind == CALL_FUTEX) {
 		tile->object = OBJECT_FUTEX;
 		tile->address = call->arg0;

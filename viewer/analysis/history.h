@@ -67,7 +67,8 @@ struct syscall_item {
 	uint64_t arg0;
 	uint32_t arg1, arg2;
 	int32_t ret;
-	uint32_t stem; /* its name, see event_map_stem() */
+	uint32_t stem;	      /* its name, see event_map_stem() */
+	bool is_entry_unseen; /* the arguments are not known */
 };
 
 struct fault_item {

@@ -11,6 +11,7 @@
 
 #define MAX_LINES 40 /* of tiles; of more, the longest are shown */
 #define LINE_WIDTH 100
+#define FIXED_WIDTH 59 /* of a tile's line before the culprit */
 
 static double ms(uint64_t ns)
 {
@@ -118,30 +119,56 @@ static const struct why_segment *longest_of(const struct why_answer *answer,
 	return longest;
 }
 
+/* A text in lines of LINE_WIDTH columns, broken at blanks, the later ones indented. */
+static void print_wrapped(FILE *file, const char *text)
+{
+	size_t column = 0;
+
+	while (*text) {
+		size_t word = strcspn(text, " ");
+
+		if (column > 5 && column + 1 + word > LINE_WIDTH) {
+			fprintf(file, "\n     ");
+			column = 5;
+		} else if (column) {
+			fputc(' ', file);
+			column++;
+		}
+		fprintf(file, "%.*s", (int)word, text);
+		column += word;
+		text += word + (text[word] == ' ');
+	}
+	fputc('\n', file);
+}
+
 /* The sentence: the largest excess, and the way from it to its root. */
 static void print_sentence(const struct history *history, const struct why_answer *answer,
 			   FILE *file)
 {
 	const struct why_total *total = report_why_main(answer);
 	const struct why_segment *segment = total ? longest_of(answer, total) : NULL;
-	char text[2 * DESCRIBE_SIZE];
+	char text[2 * DESCRIBE_SIZE], line[3 * DESCRIBE_SIZE];
 
 	if (!segment)
 		return;
 	describe_cause(history, &segment->tile, total->ns, text, sizeof(text));
-	fprintf(file, "\nWHY  %s", text);
+	snprintf(line, sizeof(line), "WHY  %s%s", text,
+		 segment->chain.nr_links ? "," : "   <- root");
+	fputc('\n', file);
+	print_wrapped(file, line);
 	for (uint32_t i = 0; i < segment->chain.nr_links; i++) {
 		const struct chain_link *link = &segment->chain.links[i];
-		char name[DESCRIBE_SIZE];
+		char name[DESCRIBE_SIZE / 2];
 
 		describe_thread(history, link->thread, name, sizeof(name));
 		describe_cause(history, &link->tile, link->tile.end - link->tile.begin, text,
 			       sizeof(text));
-		fprintf(file, ",\n     where %s %s", name, text);
+		snprintf(line, sizeof(line), "    where %s %s%s", name, text,
+			 i + 1 < segment->chain.nr_links ? "," : "   <- root");
+		print_wrapped(file, line);
 	}
-	fprintf(file, "   <- root\n");
 	if (segment->chain.nr_links)
-		fprintf(file, "     root: %s of %.3f of the longest wait's %.3f ms\n",
+		fprintf(file, "     root: %s, %.3f of the longest wait's %.3f ms\n",
 			cause_name(segment->chain.root_class), ms(segment->chain.root_ns),
 			ms(segment->tile.end - segment->tile.begin));
 }
@@ -201,12 +228,17 @@ static void print_segment(const struct history *history, const struct why *why,
 	}
 	if (why)
 		snprintf(excess, sizeof(excess), "%+.3f", excess_of(answer, segment));
-	fprintf(file, "%+9.3f %9.3f %9s  %-9s %-17s",
-		ms(segment->tile.begin - answer->instance.begin),
+	fprintf(file, "%+9.3f %9.3f %9s  %-9s ", ms(segment->tile.begin - answer->instance.begin),
 		ms(segment->tile.end - segment->tile.begin), excess,
-		state_name(segment->tile.state), cause_name(segment->tile.class));
+		state_name(segment->tile.state));
 	if (*culprit || *root)
-		fprintf(file, " %s%s", culprit, root);
+		fprintf(file, "%-17s %s%s%s", cause_name(segment->tile.class), culprit,
+			FIXED_WIDTH + strlen(culprit) + strlen(root) > LINE_WIDTH
+				? "\n                                                         "
+				: "",
+			root);
+	else
+		fputs(cause_name(segment->tile.class), file);
 	fputc('\n', file);
 }
 

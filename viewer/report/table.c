@@ -69,24 +69,16 @@ static size_t width_of(const struct table *table, size_t column, size_t nr_rows)
 	return width;
 }
 
-/* Text to the left, numbers to the right; no blanks at the end of a line. */
-static void print_cell(FILE *file, const char *text, size_t width, bool is_left, bool is_last)
-{
-	if (is_left && is_last)
-		fprintf(file, "%s", text);
-	else if (is_left)
-		fprintf(file, "%-*s", (int)width, text);
-	else
-		fprintf(file, "%*s", (int)width, text);
-	fputs(is_last ? "\n" : "  ", file);
-}
-
-static void print_row(const struct table *table, FILE *file, const size_t *widths, size_t last,
+/* Text to the left, numbers to the right; no blanks at the end of the line. */
+static void print_row(const struct table *table, FILE *file, const size_t *widths,
 		      const struct table_cell *cells)
 {
+	size_t pending = 0; /* blanks not yet printed */
+
 	for (size_t i = 0; i < table->nr_columns; i++) {
 		const struct table_column *column = &table->columns[i];
 		char text[MAX_CELL];
+		size_t blanks;
 
 		if (!column->title)
 			continue;
@@ -94,13 +86,21 @@ static void print_row(const struct table *table, FILE *file, const size_t *width
 			format_cell(column->type, &cells[i], text);
 		else
 			snprintf(text, sizeof(text), "%s", column->title);
-		print_cell(file, text, widths[i], column->type == TABLE_TEXT, i == last);
+		blanks = widths[i] - strlen(text);
+		if (column->type != TABLE_TEXT || !*text)
+			pending += blanks;
+		if (*text) {
+			fprintf(file, "%*s%s", (int)pending, "", text);
+			pending = column->type == TABLE_TEXT ? blanks : 0;
+		}
+		pending += 2;
 	}
+	fputc('\n', file);
 }
 
 void table_print(const struct table *table, FILE *file, size_t max_rows)
 {
-	size_t nr_rows = table->cells.nr / table->nr_columns, nr = nr_rows, last = 0;
+	size_t nr_rows = table->cells.nr / table->nr_columns, nr = nr_rows;
 	size_t *widths = calloc(table->nr_columns, sizeof(*widths));
 
 	if (!widths)
@@ -108,14 +108,12 @@ void table_print(const struct table *table, FILE *file, size_t max_rows)
 	if (max_rows && nr > max_rows)
 		nr = max_rows;
 	for (size_t i = 0; i < table->nr_columns; i++) {
-		if (!table->columns[i].title)
-			continue;
-		widths[i] = width_of(table, i, nr);
-		last = i;
+		if (table->columns[i].title)
+			widths[i] = width_of(table, i, nr);
 	}
-	print_row(table, file, widths, last, NULL);
+	print_row(table, file, widths, NULL);
 	for (size_t row = 0; row < nr; row++)
-		print_row(table, file, widths, last, &table->cells.items[row * table->nr_columns]);
+		print_row(table, file, widths, &table->cells.items[row * table->nr_columns]);
 	if (nr < nr_rows)
 		fprintf(file, "... and %zu more; --json has all\n", nr_rows - nr);
 	free(widths);
