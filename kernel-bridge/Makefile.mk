@@ -52,3 +52,8 @@ dist_check_SCRIPTS += tests/system/test-ftrace.sh
 check_PROGRAMS += tests/system/ftrace-work
 tests_system_ftrace_work_SOURCES = tests/system/ftrace-work.c
 tests_system_ftrace_work_LDADD = -lpthread
+
+UNIT_TESTS += tests/unit/test-ftrace-page
+tests_unit_test_ftrace_page_SOURCES = tests/unit/test-ftrace-page.c
+tests_unit_test_ftrace_page_CPPFLAGS = $(AM_CPPFLAGS) $(TRACEEVENT_CFLAGS)
+tests_unit_test_ftrace_page_LDADD = libbridge.la $(TRACEEVENT_LIBS)

@@ -156,7 +156,7 @@ static int64_t drain_page(struct ftrace *ftrace, const struct ftrace_instance *i
 			  struct ftrace_stream *stream, int64_t missed)
 {
 	struct ftrace_record record;
-	bool is_there = ftrace_page_first(&stream->pages, &record);
+	bool is_there = ftrace_page_next(&stream->pages, &record);
 	int64_t nr = 0;
 	int ret = 0;
 

@@ -130,9 +130,7 @@ static void look(struct sightings *sightings, const struct ftrace_instance *inst
 		if (instance->raw[cpu] < 0 || ftrace_page_open(&pages, instance->raw[cpu]) < 0)
 			continue;
 		while (ftrace_page_read(&pages, &missed) > 0) {
-			bool is_there = ftrace_page_first(&pages, &record);
-
-			for (; is_there; is_there = ftrace_page_next(&pages, &record)) {
+			while (ftrace_page_next(&pages, &record)) {
 				uint16_t type;
 
 				if (record.size < sizeof(type))

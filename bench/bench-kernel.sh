@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# bench-kernel.sh - what recording the kernel costs `perf bench sched pipe`: alone, under weft, under
+# trace-cmd with the same events; interleaved, so that the machine's mood is the same for all.
+#
+#	bench/bench-kernel.sh [BUILD-FOLDER] [ROUNDS] [LOOPS]
+#
+# Prints a line per recorder: the median of (with it / alone) over the rounds, and what it recorded.
+# Needs root, tracefs, perf, trace-cmd. In a build without `weft`, tests/bridge-record stands in.
+set -u
+build=$(realpath "${1:-.}") rounds=${2:-7} loops=${3:-100000}
+dir=$(mktemp -d "${TMPDIR:-/tmp}/weft-bench.XXXXXX")
+export WEFT_RUNDIR=$dir/run WEFT_CONSUMERD=$build/weft-consumerd WEFT_LIBMARKER=$build/.libs/libmarker.so
+mkdir -m 700 "$dir/run"
+trap 'rm -rf "$dir"' EXIT
+for needed in perf trace-cmd; do
+	command -v $needed >/dev/null || { echo "bench-kernel: no $needed here"; exit 1; }
+done
+[ "$(id -u)" = 0 ] || { echo "bench-kernel: run as root"; exit 1; }
+
+# The tracepoints of weft's sets sched, irq, softirq and block, for trace-cmd.
+events=()
+for event in sched:sched_{switch,waking,wakeup_new,migrate_task,process_fork,process_exec,process_exit,pi_setprio} \
+	irq:irq_handler_{entry,exit} irq:softirq_{raise,entry,exit} \
+	block:block_{bio_queue,bio_complete,bio_backmerge,bio_frontmerge,bio_remap,split,getrq} \
+	block:block_rq_{insert,issue,merge,remap,requeue,complete}; do
+	[ -d "/sys/kernel/tracing/events/${event/:/\/}" ] && events+=(-e "$event")
+done
+sets=sched,irq,softirq,block
+
+work() { perf bench -f simple sched pipe -l "$loops"; }
+# cpu FILE: seconds of CPU that `time` wrote there, less the workload's, which is the same for all.
+run_alone() { work >"$dir/seconds"; }
+run_weft() {
+	rm -rf "$dir/weft"
+	if [ -x "$build/weft" ] && [ -x "$WEFT_CONSUMERD" ]; then
+		"$build/weft" record --kernel=$sets -o "$dir/weft" -- perf bench -f simple sched pipe -l "$loops" >"$dir/seconds" 2>"$dir/said"
+	else
+		"$build/tests/bridge-record" -s $sets -i 20 -o "$dir/weft" -- perf bench -f simple sched pipe -l "$loops" >"$dir/seconds"
+	fi
+}
+run_all() { # with system calls and faults of the program as well
+	rm -rf "$dir/all"
+	"$build/weft" record -o "$dir/all" -- perf bench -f simple sched pipe -l "$loops" >"$dir/seconds" 2>"$dir/said-all"
+}
+run_trace_cmd() {
+	trace-cmd record -q -b 8192 -o "$dir/trace.dat" "${events[@]}" perf bench -f simple sched pipe -l "$loops" >"$dir/seconds" 2>"$dir/trace-cmd"
+}
+seconds() { grep -m1 -E '^[0-9]+\.[0-9]+$' "$dir/seconds"; }
+median() { sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+
+recorders="weft trace_cmd"
+[ -x "$build/weft" ] && recorders="weft trace_cmd all"
+for round in $(seq "$rounds"); do
+	order=$recorders
+	[ $((round % 2)) = 0 ] && order=$(echo "$recorders" | tac -s' ' | tr '\n' ' ')
+	for recorder in $order; do
+		run_alone && alone=$(seconds)
+		"run_$recorder" && with=$(seconds)
+		[ -n "$alone" ] && [ -n "$with" ] || { echo "bench-kernel: $recorder did not run"; cat "$dir/said"; exit 1; }
+		echo "$alone" >>"$dir/alone"
+		awk "BEGIN { print $with / $alone }" >>"$dir/$recorder.ratio"
+	done
+done
+
+about="loops=$loops rounds=$rounds alone_us=$(median <"$dir/alone" | awk "{ print \$1 * 1e6 / $loops }") cpu=\"$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1)\""
+for recorder in weft all; do
+	[ -s "$dir/$recorder.ratio" ] || continue
+	bytes=$(find "$dir/$recorder" -path '*kernel*' -type f -printf '%s\n' | awk '{ s += $1 } END { print s }')
+	if [ -x "$build/weft" ]; then
+		said=$dir/said
+		[ $recorder = all ] && said=$dir/said-all
+		recorded=$(grep -oE '[0-9,]+ events' "$said" | tail -1 | tr -dc 0-9)
+		discarded=$(grep -oE '[0-9,]+ discarded' "$said" | tail -1 | tr -dc 0-9)
+	else
+		recorded=$(sed -n 's/^events=//p' "$dir/seconds") discarded=$(sed -n 's/^lost=//p' "$dir/seconds")
+	fi
+	echo "bench-kernel recorder=weft sets=$([ $recorder = all ] && echo default || echo $sets) ratio=$(median <"$dir/$recorder.ratio") events=$recorded bytes_per_event=$((bytes / (recorded ? recorded : 1))) discarded=$discarded $about"
+done
+recorded=$(trace-cmd report -i "$dir/trace.dat" 2>/dev/null | grep -c ': ')
+lost=$(grep -oE 'overrun: *[0-9]+' "$dir/trace-cmd" | awk '{ s += $NF } END { print s + 0 }')
+echo "bench-kernel recorder=trace-cmd sets=$sets ratio=$(median <"$dir/trace_cmd.ratio") events=$recorded bytes_per_event=$(($(stat -c %s "$dir/trace.dat") / (recorded ? recorded : 1))) discarded=$lost $about"
