@@ -192,6 +192,8 @@ int history_event(struct history *history, const struct trace_event *event)
 	}
 	threads_facts_until(history, event->stamp);
 	losses_until(history, event->stamp);
+	if (event->class->domain == TRACE_KERNEL && info->id != EVENT_STATEDUMP)
+		state_on_current(history, info, event);
 	take_event(history, info, event);
 	return history->has_no_memory ? -ENOMEM : 0;
 }

@@ -160,6 +160,7 @@ struct history_cpu {
 	uint32_t timers;			 /* timers' functions open */
 	uint32_t task_request; /* completed in thread context since the last switch, or NONE */
 	uint64_t lost_until;   /* end of its latest loss */
+	uint64_t last_ns;      /* of its latest event */
 };
 
 struct request_item {
@@ -282,6 +283,9 @@ uint32_t threads_replace(struct history *history, int32_t tid);
 
 void state_on_switch(struct history *history, const struct event_info *info,
 		     const struct trace_event *event);
+/* Before any event of the kernel: the thread it happened in runs, though nothing may have told. */
+void state_on_current(struct history *history, const struct event_info *info,
+		      const struct trace_event *event);
 void state_on_waking(struct history *history, const struct event_info *info,
 		     const struct trace_event *event);
 void state_on_migrate(struct history *history, const struct event_info *info,

@@ -6,6 +6,11 @@
  * switch-in, is the run queue's. A waking that precedes the switch-out makes the whole gap
  * runnable. A thread may also be woken while it is still running and go on without a switch: such
  * a waking says nothing about a later wait of the same slice, and the later one's own replaces it.
+ *
+ * Some kernels do not tell a CPU's switch out of idle (seen on a guest: never on CPU 1, always on
+ * CPU 0). The next event of that CPU names the thread that runs; it was switched in between the
+ * CPU's last event or its own waking, whichever is later, and that event. An idle CPU switches at
+ * once, so the earlier bound is taken.
  */
 #include "viewer/analysis/history.h"
 
@@ -185,6 +190,35 @@ void state_on_switch(struct history *history, const struct event_info *info,
 	if (next != HISTORY_IDLE) {
 		threads_rename(history_thread(history, next), event_info_text(info, event, 4));
 		switch_in(history, next, event->stamp, event->cpu);
+	}
+}
+
+void state_on_current(struct history *history, const struct event_info *info,
+		      const struct trace_event *event)
+{
+	struct history_cpu *cpu = history_cpu(history, event->cpu);
+	int32_t tid = info->id == EVENT_SWITCH ? (int32_t)event_info_i64(info, event, 0)
+					       : event->tid;
+	uint64_t since;
+
+	if (!cpu)
+		return;
+	since = cpu->last_ns;
+	cpu->last_ns = event->stamp;
+	if (cpu->current == HISTORY_IDLE && tid > 0 && !is_losing(history, event->stamp)) {
+		uint32_t index = history_tid(history, tid);
+		const struct state_item *last;
+
+		if (index == HISTORY_NONE)
+			return;
+		last = last_state(history_thread(history, index));
+		if (last->state == STATE_RUNNING)
+			return;
+		if (last->ns > since)
+			since = last->ns;
+		cpu->current = index;
+		push_slice(history, cpu, since, index);
+		switch_in(history, index, since, event->cpu);
 	}
 }
 
