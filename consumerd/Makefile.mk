@@ -20,3 +20,8 @@ UNIT_TESTS += tests/unit/test-consumer
 tests_unit_test_consumer_SOURCES = tests/unit/test-consumer.c tests/unit/producer.h
 tests_unit_test_consumer_CPPFLAGS = $(AM_CPPFLAGS) $(URCU_CFLAGS)
 tests_unit_test_consumer_LDADD = libconsumer.la
+
+check_PROGRAMS += tests/system/record-numbers
+tests_system_record_numbers_SOURCES = tests/system/record-numbers.c
+tests_system_record_numbers_LDADD = -lpthread
+dist_check_SCRIPTS += tests/system/test-record.sh

@@ -50,6 +50,9 @@ struct command {
 	int (*run)(struct collector *collector, void *arg);
 	void *arg;
 	int ret;
+	/* The queue orders what the control thread wrote before; this tells ThreadSanitizer, which
+	 * does not see into liburcu. */
+	_Atomic bool is_sent;
 	sem_t done;
 };
 
@@ -375,6 +378,8 @@ static void run_commands(struct collector *collector)
 						   &collector->queue_tail))) {
 		struct command *command = caa_container_of(node, struct command, node);
 
+		/* Acquire pairs with the release in call(). */
+		(void)atomic_load_explicit(&command->is_sent, memory_order_acquire);
 		command->ret = command->run(collector, command->arg);
 		sem_post(&command->done);
 	}
@@ -424,6 +429,8 @@ static int call(struct collector *collector, int (*run)(struct collector *, void
 		return run(collector, arg);
 	cds_wfcq_node_init(&command.node);
 	sem_init(&command.done, 0, 0);
+	/* Release pairs with the acquire in run_commands(). */
+	atomic_store_explicit(&command.is_sent, true, memory_order_release);
 	cds_wfcq_enqueue(&collector->queue_head, &collector->queue_tail, &command.node);
 	if (write(collector->wake_fd, &one, sizeof(one)) < 0)
 		log_error("Cannot wake the collector: error=\"%s\"", strerror(errno));

@@ -1,0 +1,258 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# weft record, end to end: programs that end well, badly, or early; users; full disks.
+. "${top_srcdir:-.}/tests/tap.sh"
+top_builddir=$(realpath "$top_builddir")
+numbers=$top_builddir/tests/system/record-numbers
+export WEFT_RUNDIR=$tap_dir/run
+cd "$tap_dir" || exit 1
+
+# until_true COMMAND...: waits for a condition, 20 s at most.
+until_true() {
+	for _ in $(seq 400); do
+		if "$@" >/dev/null 2>&1; then
+			return 0
+		fi
+		sleep 0.05
+	done
+	return 1
+}
+
+# steps TRACE THREAD: the numbers of that thread's markers, in the order of the trace.
+steps() {
+	"$WEFT" dump --json "$1" |
+		jq -r --argjson thread "$2" 'select(.name == "numbers:step" and .fields.thread == $thread) | .fields.number'
+}
+
+# is_run TRACE THREAD COUNT: they are 0, 1, 2, ... and as many as said.
+is_run() {
+	steps "$1" "$2" | awk -v count="$3" '$1 != NR - 1 { bad = 1 } END { exit bad || NR != count }'
+}
+
+# is_consecutive TRACE THREAD: there are some, and none between them is missing.
+is_consecutive() {
+	steps "$1" "$2" | awk 'NR > 1 && $1 != last + 1 { bad = 1 } { last = $1 } END { exit bad || NR == 0 }'
+}
+
+has_tracefs() {
+	[ "$(id -u)" = 0 ] && [ -w /sys/kernel/tracing/instances ]
+}
+
+our_instances() {
+	find /sys/kernel/tracing/instances -maxdepth 1 -name "weft-$1-*" 2>/dev/null
+}
+
+no_instances() {
+	[ -z "$(our_instances "$1")" ]
+}
+
+is_ended() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+# ---- a program that ends by itself
+"$WEFT" record --kernel=none -o plain -- "$numbers" -n 5000 -s 7 >out 2>err
+is "the exit status is the program's" $? 7
+ok "every marker is in the trace, in order" is_run plain 0 5000
+ok "the last line says what was recorded" \
+	grep -Eq '^plain: [0-9,]+ events, [0-9.]+ s, [0-9.]+ [kMG]B, 0 discarded, clock ±[0-9]+ ns$' err
+is "nothing else is said in a pipe" "$(wc -l <err)" 1
+ok "weft-consumerd ends with the last recording" until_true test ! -e "$WEFT_RUNDIR/control.sock"
+ok "the thread has the name it gave itself" grep -q '"name":"numbers-main"' plain/weft/sidecar
+
+"$WEFT" record --kernel=none -o threads -- "$numbers" -t 4 -n 20000 >out 2>err
+every=0
+for thread in 0 1 2 3; do
+	is_run threads $thread 20000 && every=$((every + 1))
+done
+is "each of four threads is recorded in full and in order" $every 4
+if command -v babeltrace2 >/dev/null; then
+	is "babeltrace2 reads the same number of events" "$(babeltrace2 threads | wc -l)" \
+		"$("$WEFT" dump threads | wc -l)"
+else
+	skip "babeltrace2 reads the same number of events" "no babeltrace2"
+fi
+
+"$WEFT" record --kernel=none -- "$numbers" -n 10 >out 2>err
+ok "without -o the folder is named by date and time" test -d weft-[0-9]*-[0-9]*
+"$WEFT" record --kernel=none -o chosen -m 'other:*' -- "$numbers" -n 10 >out 2>err
+is "a marker that no pattern matches is not recorded" "$(steps chosen 0 | wc -l)" 0
+
+# ---- one that is ended
+"$WEFT" record --kernel=none -o killed -- "$numbers" -n 3000 -k >out 2>err
+is "128 + 9 says that SIGKILL ended the program" $? 137
+ok "all it had recorded by then is there" is_run killed 0 3000
+
+# A shell starts what it puts in the background with ^C ignored.
+env --default-signal=INT "$WEFT" record --kernel=none -o interrupted -- "$numbers" -p 1000 >out 2>err &
+record=$!
+until_true grep -q first out
+kill -INT $record
+wait $record
+is "^C ends the program, and then the recording" $? 130
+ok "what was recorded by then is written" is_consecutive interrupted 0
+ok "and the last line is said" grep -q '^interrupted: ' err
+
+"$WEFT" record --kernel=none -d 0.5 -o timed -- "$numbers" -p 1000 >out 2>err
+is "when the time is up, record ends with 0" $? 0
+program=$(sed -n 's/^pid //p' out)
+ok "the program goes on without it" kill -0 "$program"
+kill "$program"
+ok "the recording is whole" is_run timed 0 "$(steps timed 0 | wc -l)"
+
+# ---- programs that cannot be preloaded, or have nothing to say
+"$WEFT" record --kernel=none -o silent -- sh -c 'exit 3' >out 2>err
+is "a program without markers is recorded too" $? 3
+echo 'int main(void) { return 4; }' >still.c
+if $CC -static -o still still.c 2>/dev/null; then
+	"$WEFT" record --kernel=none -o static -- ./still >out 2>err
+	is "a static program runs as always" $? 4
+else
+	skip "a static program runs as always" "$CC -static does not link"
+fi
+"$WEFT" record --kernel=none -o preload -- sh -c 'echo "$LD_PRELOAD"' >out 2>err
+is "libmarker is preloaded" "$(cat out)" "$LIBMARKER"
+LD_PRELOAD=/nowhere/other.so "$WEFT" record --kernel=none -o preload2 -- sh -c 'echo "$LD_PRELOAD"' >out 2>err
+is "what was preloaded before stays, behind it" "$(cat out)" "$LIBMARKER:/nowhere/other.so"
+
+# ---- mistakes
+"$WEFT" record --kernel=none -o missing -- ./no-such-program >out 2>err
+is "127 says that there is no such program" $? 127
+is "in one line" "$(wc -l <err)" 1
+"$WEFT" record --kernel=none -o missing -- ./still.c >out 2>err
+is "126 says that it cannot be run" $? 126
+"$WEFT" record --kernel=none -o plain -- "$numbers" -n 1 >out 2>err
+is "a folder that is not empty is refused" $? 2
+ok "and the line says what to do" grep -q 'plain exists and is not empty; name another' err
+is "the program was not run then" "$(cat out)" ""
+"$WEFT" record --kernel=nonsense -o missing -- "$numbers" -n 1 >out 2>err
+is "a kind of events that does not exist is refused" $? 2
+"$WEFT" record --backend=nonsense -o missing -- "$numbers" -n 1 >out 2>err
+is "a backend that does not exist is refused" $? 2
+ok "nothing is left behind of those" test ! -e missing
+
+# ---- a program that was there first
+LD_PRELOAD=$LIBMARKER "$numbers" -t 2 -p 500 >out2 2>err2 &
+program=$!
+until_true grep -q 'first 1' out2
+"$WEFT" record --kernel=none -d 0.5 -o joined >out 2>err
+is "a recording of the whole machine ends by its time" $? 0
+ok "a program that ran already is picked up" is_consecutive joined 0
+ok "with all its threads" is_consecutive joined 1
+
+# ---- two recordings at once
+"$WEFT" record --kernel=none -d 2 -o first >out 2>err &
+one=$!
+until_true test -d first
+"$WEFT" record --kernel=none -d 0.3 -m 'numbers:*' -o second >out3 2>err3
+"$WEFT" record --kernel=none -p $program -d 0.3 -o third >out4 2>err4
+wait $one
+is "of two recordings at once, each has its own end" "$(cat err3 | wc -l)" 1
+ok "the longer one is whole" is_consecutive first 0
+ok "the shorter one inside it too" is_consecutive second 0
+ok "and a third that came later" is_consecutive third 1
+kill $program
+wait $program 2>/dev/null
+
+# ---- weft-consumerd killed
+mkdir -m 700 other
+WEFT_RUNDIR=$tap_dir/other "$CONSUMERD" --foreground 2>err5 &
+daemon=$!
+until_true test -S other/control.sock
+kernel=none
+has_tracefs && kernel=default
+WEFT_RUNDIR=$tap_dir/other "$WEFT" record --kernel=$kernel -o cut -- "$numbers" -p 100 -n 30000 -s 5 >out 2>err &
+record=$!
+until_true grep -q first out
+sleep 1.5
+kill -KILL $daemon
+wait $daemon 2>/dev/null
+wait $record
+is "when weft-consumerd is killed, the program goes on to its own end" $? 5
+ok "record says so" grep -q 'weft-consumerd has ended' err
+ok "the trace opens, with what is older than a second" is_consecutive cut 0
+if has_tracefs; then
+	ok "nothing stays in tracefs" until_true no_instances "$daemon"
+else
+	skip "nothing stays in tracefs" "no tracefs, or not root"
+fi
+WEFT_RUNDIR=$tap_dir/other "$WEFT" record --kernel=none -o again -- "$numbers" -n 100 >out 2>err
+is "the next recording starts another one" "$(steps again 0 | wc -l)" 100
+
+# ---- with the kernel
+cat >script <<'END'
+standard
+class test:scripted user value:u32
+1000000 cpu0 tid=5 sched_switch prev_comm="a" prev_tid=5 next_comm="b" next_tid=6
+2000000 pid=5 tid=6 test:scripted value=17
+3000000 cpu0 tid=6 sched_switch prev_comm="b" prev_tid=6 next_comm="a" next_tid=5
+END
+"$WEFT" record --backend=fake:script -o scripted -- "$numbers" -n 100 >out 2>err
+is "scripted kernel events are recorded" "$("$WEFT" dump scripted | grep -c sched_switch)" 2
+is "and scripted markers" "$("$WEFT" dump scripted | grep -c 'test:scripted')" 1
+ok "and the program's, by the same clock" is_run scripted 0 100
+
+if has_tracefs; then
+	"$WEFT" record -o kernel -- "$numbers" -t 2 -n 2000 -p 100 >out 2>err
+	is "with ftrace the exit status is the program's" $? 0
+	ok "all markers are there" is_run kernel 1 2000
+	tid=$("$WEFT" dump --json kernel | jq -r 'select(.name == "numbers:step" and .fields.thread == 1) | .tid' | head -n 1)
+	ok "so is the thread's scheduling" \
+		test "$("$WEFT" dump --json kernel | jq -r --argjson tid "$tid" \
+			'select(.name == "sched_switch" and .fields.next_tid == $tid) | .ts' | wc -l)" -gt 100
+	ok "and its system calls" \
+		test "$("$WEFT" dump --json kernel | jq -r --argjson tid "$tid" \
+			'select((.name | startswith("syscall_entry_clock_nanosleep")) and .tid == $tid) | .ts' | wc -l)" -gt 100
+	ok "interrupts have names and PCI addresses" grep -q '"type":"irq".*"pci":"' kernel/weft/sidecar
+	ok "the state of the machine at the start is there" grep -q '"type":"thread","ns":[0-9]*,"tid":1,' kernel/weft/sidecar
+	ok "babeltrace2 reads the same number of events" \
+		test "$(babeltrace2 kernel 2>/dev/null | wc -l)" = "$("$WEFT" dump kernel | wc -l)"
+else
+	for sentence in "with ftrace the exit status is the program's" "all markers are there" \
+		"so is the thread's scheduling" "and its system calls" "interrupts have names and PCI addresses" \
+		"the state of the machine at the start is there" "babeltrace2 reads the same number of events"; do
+		skip "$sentence" "no tracefs, or not root"
+	done
+fi
+
+# ---- an ordinary user
+if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$WEFT" 2>/dev/null &&
+	setpriv --reuid=65534 --regid=65534 --clear-groups test -r "$LIBMARKER"; then
+	chmod 711 "$tap_dir"
+	mkdir -m 755 user && chown 65534:65534 user
+	user="setpriv --reuid=65534 --regid=65534 --clear-groups env WEFT_RUNDIR=$tap_dir/user/run"
+	mkdir -m 700 user/run && chown 65534:65534 user/run
+elif [ "$(id -u)" != 0 ]; then
+	mkdir -p user
+	user="env WEFT_RUNDIR=$tap_dir/run"
+fi
+if [ -n "${user:-}" ]; then
+	$user "$WEFT" record -o "$tap_dir/user/trace" -- "$numbers" -n 500 -s 6 >out 2>err
+	is "an ordinary user records, too" $? 6
+	ok "the markers" is_run user/trace 0 500
+	ok "and one line says what is missing and what to do" test "$(grep -c 'no kernel events: ' err)" = 1
+else
+	skip "an ordinary user records, too" "nobody cannot enter $top_builddir"
+	skip "the markers" "nobody cannot enter $top_builddir"
+	skip "and one line says what is missing and what to do" "nobody cannot enter $top_builddir"
+fi
+
+# ---- a full disk
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+	mkdir small
+	unshare -m sh -c "mount -t tmpfs -o size=400k none small &&
+		WEFT_RUNDIR=$tap_dir/full-run '$WEFT' record --kernel=none -o small/trace -- '$numbers' -n 100000 -s 9 >out 2>err
+		status=\$?
+		'$WEFT' dump small/trace >dumped
+		exit \$status"
+	is "a full disk does not disturb the program" $? 9
+	is "it is said once" "$(grep -c 'No space left' err)" 1
+	ok "what could not be written is counted" grep -Eq '^small/trace: .* [1-9][0-9,]* discarded' err
+	ok "what was written before can be read" test "$(wc -l <dumped)" -gt 100
+else
+	for sentence in "a full disk does not disturb the program" "it is said once" \
+		"what could not be written is counted" "what was written before can be read"; do
+		skip "$sentence" "needs root and mount namespaces"
+	done
+fi
+done_testing
