@@ -10,10 +10,10 @@
 #include "libmarker/internal.h"
 #include "libmarker/note.h"
 
-#define LOCK_TRIES 10
+#define LOCK_TRIES 50
 #define RETRY_NS 1000000
 
-static uint64_t now_ns(void)
+uint64_t decide_now_ns(void)
 {
 	struct timespec ts;
 
@@ -99,7 +99,7 @@ static enum decision decide_locked(struct weft_marker_place *place, uint32_t gen
 	if (ret == -EPIPE || ret == -ENOTCONN)
 		ret = place_announce(place, &class); /* once more, on a new connection */
 	if (ret == -EAGAIN) {
-		process.retry_ns = now_ns() + RETRY_NS;
+		process.retry_ns = decide_now_ns() + RETRY_NS;
 		return DECIDED_LATER;
 	}
 	if (ret) {
@@ -114,7 +114,7 @@ enum decision decide(struct weft_marker_place *place, uint32_t generation)
 	enum decision decision;
 	struct guard guard;
 
-	if (process.retry_ns && now_ns() < process.retry_ns)
+	if (process.retry_ns && decide_now_ns() < process.retry_ns)
 		return DECIDED_LATER;
 	if (!guard_enter(&guard, LOCK_TRIES))
 		return DECIDED_LATER;

@@ -99,7 +99,8 @@ struct process {
 	uint32_t nr_rings;					/* entries ever used */
 	_Atomic uint32_t *canary;				/* 1; 0 after a fork wiped it */
 	_Atomic uint64_t discarded, discard_begin, discard_end; /* before their thread had a ring */
-	bool is_pool_wanted;
+	bool is_pool_wanted; /* a real-time thread found it empty, at pool_wanted_ns */
+	uint64_t pool_wanted_ns;
 	unsigned key;			/* pthread_key_t */
 	struct control_page wish;	/* a consistent copy, under the lock */
 	char message[WIRE_MAX_MESSAGE]; /* under the lock */
@@ -136,7 +137,8 @@ void announce_forget_socket(void);
 /* rings.c; under the lock */
 #define PREFAULT_ALL SIZE_MAX
 #define PREFAULT_SOME ((size_t)256 * 1024)
-int ring_create(size_t prefault, struct ring_entry **ret_entry);
+int ring_create(struct ring_entry **ret_entry);
+void ring_prefault(struct ring_entry *entry, size_t prefault);
 void ring_destroy(struct ring_entry *entry);
 void ring_prepare_pool(size_t prefault);
 struct ring_entry *ring_take_pooled(void);
@@ -150,6 +152,7 @@ void rings_fork_child(void);
 /* thread.c */
 bool thread_claim(uintptr_t frame, bool is_prepared);
 int thread_setup(void);
+void thread_tell_discarded(void);
 void thread_name(struct weft_marker_place *place, const char *name);
 
 /* process.c */
@@ -174,6 +177,7 @@ enum decision {
 };
 enum decision decide(struct weft_marker_place *place, uint32_t generation);
 void decide_prepare(void);
+uint64_t decide_now_ns(void);
 int decide_is_enabled(struct weft_marker_place *place, uint32_t generation);
 
 #endif

@@ -253,3 +253,9 @@ __attribute__((constructor)) static void registry_start(void)
 	if (process.is_ready)
 		decide_prepare();
 }
+
+__attribute__((destructor)) static void registry_end(void)
+{
+	if (process.is_ready)
+		thread_tell_discarded();
+}

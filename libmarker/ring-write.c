@@ -75,12 +75,35 @@ static inline __attribute__((always_inline)) uintptr_t stack_pointer(void)
 #endif
 }
 
+/*
+ * A lane as this call sees it. A handler may fork in here, and the child goes on with the writer's
+ * words wiped: what is needed is copied first, and then the copy is known to be whole.
+ */
+struct lane_view {
+	struct ring_lane *lane;
+	uint8_t *data;
+	uint64_t mask;
+};
+
+/* Return: false in a child whose fork came in between. */
+static inline __attribute__((always_inline)) bool
+view_lane(struct lane_writer *writer, struct ring_lane *lane, struct lane_view *ret_view)
+{
+	ret_view->lane = lane;
+	ret_view->data = writer->data;
+	ret_view->mask = writer->mask;
+	/* The copy before the word that vouches for it; a handler of this thread is all there is
+	 * to order against. */
+	atomic_signal_fence(memory_order_seq_cst);
+	return __atomic_load_n(&writer->lane, __ATOMIC_RELAXED) == lane;
+}
+
 /* The head of a record at @pos; its payload follows. */
 static inline __attribute__((always_inline)) struct ring_record *
-record_begin(struct lane_writer *writer, uint64_t pos, uint64_t ticks, uint32_t class,
+record_begin(const struct lane_view *view, uint64_t pos, uint64_t ticks, uint32_t class,
 	     uint32_t size)
 {
-	struct ring_record *record = (struct ring_record *)(writer->data + (pos & writer->mask));
+	struct ring_record *record = (struct ring_record *)(view->data + (pos & view->mask));
 
 	record->ticks = ticks;
 	record->class = class;
@@ -104,12 +127,13 @@ static void discard(struct lane_writer *writer, struct ring_lane *lane, uint32_t
 }
 
 /* Tells what was discarded, as a record in the order of time. */
-static void tell_discarded(struct lane_writer *writer, struct ring_lane *lane, uint32_t clock,
+static void tell_discarded(struct lane_writer *writer, const struct lane_view *view, uint32_t clock,
 			   uint64_t untold)
 {
+	struct ring_lane *lane = view->lane;
 	uint64_t pos = atomic_load_explicit(&lane->write_pos, memory_order_relaxed);
 	struct ring_record *record =
-		record_begin(writer, pos, ticks_now(clock), RECORD_DISCARDED, 3 * sizeof(uint64_t));
+		record_begin(view, pos, ticks_now(clock), RECORD_DISCARDED, 3 * sizeof(uint64_t));
 	uint64_t payload[3] = {
 		untold,
 		atomic_load_explicit(&lane->discard_begin, memory_order_relaxed),
@@ -126,16 +150,17 @@ static void tell_discarded(struct lane_writer *writer, struct ring_lane *lane, u
 }
 
 /* The known limit is reached, or events wait to be told. Return: is there room for @record_size? */
-static __attribute__((noinline)) bool make_room(struct lane_writer *writer, struct ring_lane *lane,
-						uint32_t clock, uint64_t record_size)
+static bool make_room(struct lane_writer *writer, const struct lane_view *view, uint32_t clock,
+		      uint64_t record_size)
 {
+	struct ring_lane *lane = view->lane;
 	/* Acquire pairs with the release in ring_lane_read(): its copy before our reuse. */
 	uint64_t read_pos = atomic_load_explicit(&lane->read_pos, memory_order_acquire);
 	/* Relaxed: only this thread writes them. */
 	uint64_t pos = atomic_load_explicit(&lane->write_pos, memory_order_relaxed);
 	uint64_t untold = atomic_load_explicit(&lane->discarded, memory_order_relaxed) -
 			  atomic_load_explicit(&lane->discarded_told, memory_order_relaxed);
-	uint64_t size = writer->mask + 1, used = pos - read_pos;
+	uint64_t size = view->mask + 1, used = pos - read_pos;
 	uint64_t need = record_size + (untold ? DISCARDED_RECORD_SIZE : 0);
 
 	/* After a loss not before an eighth is free, or one would be told for every few events. */
@@ -144,7 +169,7 @@ static __attribute__((noinline)) bool make_room(struct lane_writer *writer, stru
 	if (used > size || need > size - used)
 		return false;
 	if (untold)
-		tell_discarded(writer, lane, clock, untold);
+		tell_discarded(writer, view, clock, untold);
 	writer->limit = read_pos + size;
 	return true;
 }
@@ -156,21 +181,24 @@ lane_reserve(struct lane_writer *writer, struct ring_lane *lane, uint32_t clock,
 {
 	uint64_t record_size = ring_record_size(size), pos;
 	struct ring_record *record;
+	struct lane_view view;
 
 	/* Relaxed, but before the clock in program order; membarrier in consumerd does the rest. */
 	atomic_store_explicit(&lane->writing, frame, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
+	if (!view_lane(writer, lane, &view))
+		return no_slot;
 	/* Relaxed: only this thread writes it. */
 	pos = atomic_load_explicit(&lane->write_pos, memory_order_relaxed);
 	if (pos + record_size > writer->limit) {
-		if (!make_room(writer, lane, clock, record_size)) {
+		if (!make_room(writer, &view, clock, record_size)) {
 			discard(writer, lane, clock);
 			atomic_store_explicit(&lane->writing, 0, memory_order_release);
 			return no_slot;
 		}
 		pos = atomic_load_explicit(&lane->write_pos, memory_order_relaxed);
 	}
-	record = record_begin(writer, pos, ticks_now(clock), class, size);
+	record = record_begin(&view, pos, ticks_now(clock), class, size);
 	return (struct weft_marker_slot){(char *)(record + 1), (struct weft_marker_lane *)lane};
 }
 
@@ -250,6 +278,7 @@ struct weft_marker_slot ring_reserve(struct weft_marker_place *place, uint32_t s
 	struct ring_record *record;
 	struct ring_lane *lane;
 	uint64_t pos, ticks;
+	struct lane_view view;
 	uint32_t clock;
 
 	clock = thread_self->clock;
@@ -260,14 +289,16 @@ struct weft_marker_slot ring_reserve(struct weft_marker_place *place, uint32_t s
 	if (unlikely(!lane || atomic_load_explicit(&lane->writing, memory_order_relaxed)))
 		return reserve_slow(place, size, generation, frame);
 
-	/* As in lane_reserve(). */
+	/* As in lane_reserve(). A limit that is not wiped vouches for the view as well. */
 	atomic_store_explicit(&lane->writing, frame, memory_order_relaxed);
+	view = (struct lane_view){lane, writer->data, writer->mask};
 	atomic_signal_fence(memory_order_seq_cst);
 	pos = atomic_load_explicit(&lane->write_pos, memory_order_relaxed);
-	if (unlikely(pos + ring_record_size(size) > writer->limit || clock > CLOCK_FAST))
+	if (unlikely(pos + ring_record_size(size) > *(volatile uint64_t *)&writer->limit ||
+		     clock > CLOCK_FAST))
 		return lane_reserve(writer, lane, clock, place->event_class, size, frame);
 	ticks = tsc_now(clock);
-	record = record_begin(writer, pos, ticks, place->event_class, size);
+	record = record_begin(&view, pos, ticks, place->event_class, size);
 	return (struct weft_marker_slot){(char *)(record + 1), (struct weft_marker_lane *)lane};
 }
 

@@ -168,10 +168,11 @@ static struct ring_entry *entry_find_free(void)
 	return process.nr_rings < MAX_RINGS ? &process.rings[process.nr_rings++] : NULL;
 }
 
-static void ring_prefault(struct ring_entry *entry, size_t prefault)
+/* Pages now instead of at the first touch. Takes its time: without the lock, where that matters. */
+void ring_prefault(struct ring_entry *entry, size_t prefault)
 {
 	char *data = (char *)entry->shared + PAGE;
-	size_t size = lane_size(0);
+	size_t size = entry->thread->lanes[0].mask + 1;
 
 	/* Errors do not matter: the pages come when they are touched. */
 	madvise(entry->shared, PAGE, MADV_POPULATE_WRITE);
@@ -181,7 +182,7 @@ static void ring_prefault(struct ring_entry *entry, size_t prefault)
 }
 
 /* A ring that is announced, has its page, and belongs to nobody yet. */
-int ring_create(size_t prefault, struct ring_entry **ret_entry)
+int ring_create(struct ring_entry **ret_entry)
 {
 	struct ring_entry *entry = entry_find_free();
 	size_t size = PAGE;
@@ -209,7 +210,7 @@ int ring_create(size_t prefault, struct ring_entry **ret_entry)
 		return ret;
 	}
 	process.next_ring++;
-	ring_prefault(entry, prefault);
+	ring_arm(entry);
 	*ret_entry = entry;
 	return 0;
 }
@@ -235,9 +236,11 @@ void ring_prepare_pool(size_t prefault)
 
 	for (uint32_t i = 0; i < process.nr_rings; i++)
 		nr += atomic_load_explicit(&process.rings[i].is_pooled, memory_order_relaxed);
-	while (nr++ < wanted && !ring_create(prefault, &entry))
+	while (nr++ < wanted && !ring_create(&entry)) {
+		ring_prefault(entry, prefault);
 		/* Release pairs with the acquire in ring_take_pooled(). */
 		atomic_store_explicit(&entry->is_pooled, 1, memory_order_release);
+	}
 	process.is_pool_wanted = false;
 }
 

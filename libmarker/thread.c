@@ -22,7 +22,8 @@ __thread struct thread *thread_self __attribute__((tls_model("initial-exec"))) =
 /* As MARKER_THREAD gave it, also while nobody records. */
 static __thread char thread_given_name[MAX_THREAD_NAME] __attribute__((tls_model("initial-exec")));
 
-#define LOCK_TRIES 10
+#define LOCK_TRIES 50
+#define REALTIME_PATIENCE_NS 20000000
 #define LOCK_TRIES_REALTIME 0
 #define LOCK_TRIES_AT_EXIT 1000
 
@@ -67,28 +68,33 @@ int thread_setup(void)
 	return -pthread_atfork(NULL, NULL, rings_fork_child);
 }
 
-/* What was discarded before there was a ring is told by the first one that comes. */
+/* What was discarded while a thread had no ring is told by the next that comes by here. */
 static void take_over_discarded(struct ring_entry *entry)
 {
 	struct lane_writer *writer = &entry->thread->lanes[0];
-	struct ring_lane *lane = writer->lane;
+	struct ring_lane *lane = ring_lane_of(entry->shared, 0);
 	/* Relaxed: a number and its hints, see process_count_discarded(). */
 	uint64_t count = atomic_exchange_explicit(&process.discarded, 0, memory_order_relaxed);
 	uint64_t begin = atomic_exchange_explicit(&process.discard_begin, 0, memory_order_relaxed);
+	uint64_t end = atomic_load_explicit(&process.discard_end, memory_order_relaxed);
+	bool is_first = atomic_load_explicit(&lane->discarded, memory_order_relaxed) ==
+			atomic_load_explicit(&lane->discarded_told, memory_order_relaxed);
 
 	if (!count)
 		return;
-	writer->last_discard = atomic_load_explicit(&process.discard_end, memory_order_relaxed);
-	atomic_store_explicit(&lane->discard_begin, begin, memory_order_relaxed);
+	if (is_first || begin < atomic_load_explicit(&lane->discard_begin, memory_order_relaxed))
+		atomic_store_explicit(&lane->discard_begin, begin, memory_order_relaxed);
+	if (is_first || end > writer->last_discard)
+		writer->last_discard = end;
 	/* Release pairs with the acquire in ring_lane_look(): the beginning before the number. */
-	atomic_store_explicit(&lane->discarded, count, memory_order_release);
+	atomic_fetch_add_explicit(&lane->discarded, count, memory_order_release);
+	writer->limit = 0;
 }
 
 static void become_owner(struct ring_entry *entry)
 {
 	struct ring_shared *shared = entry->shared;
 
-	ring_arm(entry);
 	take_over_discarded(entry);
 	prctl(PR_GET_NAME, shared->comm);
 	atomic_store_explicit(&shared->vtid, syscall(SYS_gettid), memory_order_relaxed);
@@ -111,41 +117,58 @@ static bool is_idle(const struct ring_entry *entry, uintptr_t frame)
 	return true;
 }
 
-/* A ring for this thread, under the lock. */
-static struct ring_entry *find_ring(bool is_rt, bool is_prepared)
+/* A real-time thread waits for a ring of the pool, and after a while makes one: nobody else may
+ * have markers. */
+static struct ring_entry *find_ring_realtime(void)
 {
-	struct ring_entry *entry = NULL;
+	struct ring_entry *entry = ring_take_pooled();
+	uint64_t now;
 
-	if (is_rt && !is_prepared) {
-		entry = ring_take_pooled();
-		/* Alone with real-time threads there is nobody to wait for. */
-		if (entry || rings_kick_others())
-			return entry;
+	if (entry)
+		return entry;
+	now = decide_now_ns();
+	if (!process.is_pool_wanted) {
+		process.pool_wanted_ns = now;
+		if (rings_kick_others())
+			return NULL;
+	} else if (now - process.pool_wanted_ns < REALTIME_PATIENCE_NS) {
+		return NULL;
 	}
-	if (ring_create(is_prepared ? PREFAULT_ALL : PREFAULT_SOME, &entry))
-		entry = ring_take_pooled();
-	return entry;
+	return ring_create(&entry) ? NULL : entry;
 }
 
-static bool claim_locked(uintptr_t frame, bool is_rt, bool is_prepared)
+/* A ring for this thread, under the lock. */
+static struct ring_entry *find_ring(bool is_rt)
+{
+	struct ring_entry *entry;
+
+	if (is_rt)
+		return find_ring_realtime();
+	return ring_create(&entry) ? ring_take_pooled() : entry;
+}
+
+/* Under the lock. @ret_new: the ring, when it was not prefaulted before. */
+static bool claim_locked(uintptr_t frame, bool is_rt, struct ring_entry **ret_new)
 {
 	struct ring_entry *old = own_entry(), *entry;
 
 	if (!process.world || process.socket < 0)
 		return false;
 	if (old && old->world == process.world) {
-		ring_arm(old); /* sent here by rings_kick_others() */
+		/* Sent here by rings_kick_others(). */
+		ring_arm(old);
+		take_over_discarded(old);
 	} else {
 		if (old && !is_idle(old, frame))
 			return false;
-		entry = find_ring(is_rt, is_prepared);
+		entry = find_ring(is_rt);
 		if (!entry)
 			return false;
 		become_owner(entry);
 		if (old)
 			ring_destroy(old);
-		if (thread_given_name[0])
-			ring_write_name(thread_given_name, frame);
+		if (!is_rt)
+			*ret_new = entry;
 	}
 	if (process.is_pool_wanted && !is_rt)
 		ring_prepare_pool(PREFAULT_SOME);
@@ -154,14 +177,36 @@ static bool claim_locked(uintptr_t frame, bool is_rt, bool is_prepared)
 
 bool thread_claim(uintptr_t frame, bool is_prepared)
 {
-	bool is_rt = is_realtime(), is_good;
+	bool is_rt = is_realtime() && !is_prepared, is_good;
+	struct ring_entry *entry = NULL;
 	struct guard guard;
 
-	if (!guard_enter(&guard, is_rt && !is_prepared ? LOCK_TRIES_REALTIME : LOCK_TRIES))
+	if (!guard_enter(&guard, is_rt ? LOCK_TRIES_REALTIME : LOCK_TRIES))
 		return false;
-	is_good = claim_locked(frame, is_rt, is_prepared);
+	is_good = claim_locked(frame, is_rt, &entry);
 	guard_leave(&guard);
+	if (entry)
+		ring_prefault(entry, is_prepared ? PREFAULT_ALL : PREFAULT_SOME);
+	if (entry && thread_given_name[0])
+		ring_write_name(thread_given_name, frame);
 	return is_good;
+}
+
+/* At the end of the process: what no ring has told goes into the last one. */
+void thread_tell_discarded(void)
+{
+	struct ring_entry *entry;
+	struct guard guard;
+
+	if (!atomic_load_explicit(&process.discarded, memory_order_relaxed) || !process_check() ||
+	    !guard_enter(&guard, LOCK_TRIES))
+		return;
+	entry = own_entry();
+	if ((!entry || entry->world != process.world) && !ring_create(&entry))
+		become_owner(entry);
+	else if (entry)
+		take_over_discarded(entry);
+	guard_leave(&guard);
 }
 
 void thread_name(struct weft_marker_place *place, const char *name)

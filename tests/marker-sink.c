@@ -62,7 +62,7 @@ static int run(struct sink *sink, pid_t pid, bool is_quiet, bool is_slow)
 		bool is_over = pid && waitpid(pid, &status, WNOHANG) == pid;
 
 		if (is_slow && !is_over)
-			poll(NULL, 0, 200);
+			poll(NULL, 0, 5);
 		/* Over, then one more look: nothing is written after that. */
 		if (!sink_round(sink, print_record, &is_quiet) && !is_over)
 			poll(NULL, 0, 2);

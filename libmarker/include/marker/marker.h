@@ -485,7 +485,7 @@ template <typename T> using value_of = value<typename std::decay<T>::type>;
 			 ".error \"a marker was parted from its text\"\n"                 \
 			 ".endif\n"                                                       \
 			 ".pushsection .data.weft,\"aw?\",%%progbits\n"                   \
-			 ".balign 4\n"                                                    \
+			 ".balign 16\n"                                                   \
 			 "991: .long 0, 0, 0, 992f - .\n"                                 \
 			 ".popsection\n"                                                  \
 			 ".pushsection .note.weft,\"a?\",%%note\n"                        \
