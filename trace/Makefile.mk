@@ -17,3 +17,25 @@ tests_unit_test_clock_SOURCES = tests/unit/test-clock.c
 tests_unit_test_clock_LDADD = libtrace.la -lm
 tests_unit_test_merge_SOURCES = tests/unit/test-merge.c
 tests_unit_test_merge_LDADD = libtrace.la
+
+UNIT_TESTS += tests/unit/test-writer tests/unit/test-sidecar tests/unit/test-metadata \
+	tests/unit/test-index tests/unit/test-reader tests/unit/test-reader-damage
+tests_unit_test_writer_SOURCES = tests/unit/test-writer.c tests/temp-dir.h
+tests_unit_test_writer_LDADD = libtrace.la
+tests_unit_test_sidecar_SOURCES = tests/unit/test-sidecar.c tests/temp-dir.h
+tests_unit_test_sidecar_LDADD = libtrace.la
+tests_unit_test_metadata_SOURCES = tests/unit/test-metadata.c
+tests_unit_test_metadata_LDADD = libtrace.la
+tests_unit_test_index_SOURCES = tests/unit/test-index.c tests/temp-dir.h
+tests_unit_test_index_LDADD = libtrace.la
+tests_unit_test_reader_SOURCES = tests/unit/test-reader.c tests/sample-trace.c \
+	tests/sample-trace.h tests/temp-dir.h
+tests_unit_test_reader_LDADD = libtrace.la
+tests_unit_test_reader_damage_SOURCES = tests/unit/test-reader-damage.c tests/sample-trace.c \
+	tests/sample-trace.h tests/temp-dir.h
+tests_unit_test_reader_damage_LDADD = libtrace.la
+
+check_PROGRAMS += tests/write-sample-trace
+tests_write_sample_trace_SOURCES = tests/write-sample-trace.c tests/sample-trace.c \
+	tests/sample-trace.h
+tests_write_sample_trace_LDADD = libtrace.la

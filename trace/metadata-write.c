@@ -191,10 +191,14 @@ char *metadata_format_preamble(enum trace_domain domain, const struct metadata_o
 	return text;
 }
 
+/*
+ * Is there a name like this already? Babeltrace also takes "x" for a second "_x" when that came
+ * first: it compares one with its underscore to the other without.
+ */
 static bool is_taken(char *const *names, uint32_t nr, const char *name)
 {
 	for (uint32_t i = 0; i < nr; i++)
-		if (!strcmp(names[i], name))
+		if (!strcmp(names[i], name) || (names[i][0] == '_' && !strcmp(names[i] + 1, name)))
 			return true;
 	return false;
 }
@@ -242,7 +246,9 @@ static void write_sequence(FILE *file, const struct trace_event_class *class, ch
 	char length_name[strlen(names[index]) + 24];
 
 	sprintf(length_name, "_%s_length", names[index]);
-	for (unsigned i = 2; is_taken(names, class->nr_fields, length_name); i++)
+	for (unsigned i = 2; is_taken(names, class->nr_fields, length_name) ||
+			     is_taken(names, class->nr_fields, length_name + 1);
+	     i++)
 		sprintf(length_name, "_%s_length%u", names[index], i);
 	fprintf(file,
 		"\t\tinteger { size = 16; align = 8; signed = false; base = 10; } _%s;\n"
