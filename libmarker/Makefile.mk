@@ -45,3 +45,7 @@ tests_system_marker_life_LDFLAGS = -pthread
 tests_system_marker_life_LDADD = -ldl
 dist_check_SCRIPTS += tests/system/test-marker-life.sh
 EXTRA_DIST += tests/system/marker-plugin.c
+check_PROGRAMS += tests/system/handover
+tests_system_handover_SOURCES = tests/system/handover.c
+tests_system_handover_LDFLAGS = -pthread
+dist_check_SCRIPTS += tests/system/test-handover.sh

@@ -10,7 +10,7 @@
 #include "libmarker/internal.h"
 #include "libmarker/note.h"
 
-#define LOCK_TRIES 50
+#define LOCK_TRIES 200
 #define RETRY_NS 1000000
 
 uint64_t decide_now_ns(void)

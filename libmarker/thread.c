@@ -22,7 +22,7 @@ __thread struct thread *thread_self __attribute__((tls_model("initial-exec"))) =
 /* As MARKER_THREAD gave it, also while nobody records. */
 static __thread char thread_given_name[MAX_THREAD_NAME] __attribute__((tls_model("initial-exec")));
 
-#define LOCK_TRIES 50
+#define LOCK_TRIES 200
 #define REALTIME_PATIENCE_NS 20000000
 #define LOCK_TRIES_REALTIME 0
 #define LOCK_TRIES_AT_EXIT 1000

@@ -172,6 +172,19 @@ static int take_message(struct sink *sink, struct sink_program *program)
 	return 1;
 }
 
+/* A class may have been announced after we looked, and before the record we now see. */
+static const struct sink_class *find_class(struct sink *sink, struct sink_program *program,
+					   uint32_t number)
+{
+	for (int i = 0; i < 2; i++) {
+		if (number < program->nr_classes && program->classes[number].name[0])
+			return &program->classes[number];
+		while (program->fd >= 0 && take_message(sink, program) > 0)
+			;
+	}
+	return NULL;
+}
+
 static void deliver(struct sink *sink, struct sink_ring *ring, uint32_t lane, int32_t tid,
 		    size_t size, sink_callback callback, void *arg)
 {
@@ -191,13 +204,12 @@ static void deliver(struct sink *sink, struct sink_ring *ring, uint32_t lane, in
 		if (raw->class == RECORD_DISCARDED) {
 			memcpy(&record.discarded, raw + 1, sizeof(record.discarded));
 			sink->nr_discarded += record.discarded.count;
-		} else if (raw->class >= ring->program->nr_classes ||
-			   !ring->program->classes[raw->class].name[0]) {
-			sink->nr_bad++; /* not announced before its record */
-			continue;
 		} else {
-			record.class = &ring->program->classes[raw->class];
-			sink->nr_records++;
+			record.class = find_class(sink, ring->program, raw->class);
+			sink->nr_records += record.class != NULL;
+			sink->nr_bad += record.class == NULL;
+			if (!record.class)
+				continue;
 		}
 		if (callback)
 			callback(arg, &record);
