@@ -5,6 +5,11 @@
  * A check is made only where both sides are known. A loss of kernel events makes every thread and
  * CPU unknown until its next event after the loss; so does the start. A violation is therefore a
  * contradiction in what was recorded, never an effect of what was not.
+ *
+ * Some kernels do not tell every switch (thread-state.c). So a marker of a thread that was switched
+ * out waits for the next event that tells whether it ran: a switch-in that comes later is the
+ * violation; an event that happens in the thread shows a switch-in that was not told, and then the
+ * marker must lie after that CPU's last event in another thread, and after the thread's waking.
  */
 #include "viewer/analysis/order.h"
 
@@ -32,12 +37,13 @@ struct order_thread {
 	enum place slice; /* inside: it runs */
 	enum place call;
 	int cpu;
-	uint64_t in_ns, out_ns, marker_ns, entry_ns, exit_ns, waking_ns;
+	uint64_t in_ns, out_ns, marker_ns, entry_ns, exit_ns, waking_ns, first_waking_ns;
 	bool has_waking;	/* since it was last switched in */
 	bool was_blocked;	/* when it was switched out */
 	bool is_woken_unseen;	/* it runs after a wait whose waking has not been seen */
-	uint64_t early_markers; /* at the very stamp at which it may be switched in */
-	uint64_t early_ns;
+	bool is_in_inferred;	/* in_ns is the earliest it can have been */
+	uint64_t early_markers; /* since it was switched out: to be judged by the next switch-in */
+	uint64_t early_ns;	/* the first of them */
 };
 
 struct order_cpu {
@@ -47,6 +53,9 @@ struct order_cpu {
 	uint64_t entry_ns[8], exit_ns, marker_ns;
 	uint64_t softirq_ns;
 	bool is_in_softirq;
+	bool has_current;
+	int32_t current;  /* the thread that runs */
+	uint64_t last_ns; /* of its latest event */
 };
 
 struct order {
@@ -85,9 +94,9 @@ const char *order_name(enum order_kind kind)
 	return names[kind];
 }
 
-static void passed(struct order *order, enum order_kind kind)
+static void passed(struct order *order, enum order_kind kind, uint64_t nr)
 {
-	order->report.kinds[kind].checks++;
+	order->report.kinds[kind].checks += nr;
 }
 
 static void margin(struct order *order, enum order_kind kind, uint64_t ns)
@@ -96,13 +105,13 @@ static void margin(struct order *order, enum order_kind kind, uint64_t ns)
 		order->report.kinds[kind].margin_ns = ns;
 }
 
-static void failed(struct order *order, enum order_kind kind, const struct trace_event *event,
-		   int32_t tid)
+static void failed_many(struct order *order, enum order_kind kind, const struct trace_event *event,
+			int32_t tid, uint64_t nr)
 {
 	struct order_violation *told;
 
-	order->report.kinds[kind].checks++;
-	order->report.kinds[kind].violations++;
+	order->report.kinds[kind].checks += nr;
+	order->report.kinds[kind].violations += nr;
 	if (order->report.nr_told == ORDER_MAX_TOLD)
 		return;
 	told = &order->report.told[order->report.nr_told++];
@@ -110,6 +119,12 @@ static void failed(struct order *order, enum order_kind kind, const struct trace
 	told->ns = event->stamp;
 	told->tid = tid;
 	snprintf(told->event, sizeof(told->event), "%s", event->class->name);
+}
+
+static void failed(struct order *order, enum order_kind kind, const struct trace_event *event,
+		   int32_t tid)
+{
+	failed_many(order, kind, event, tid, 1);
 }
 
 static struct order_thread *get_thread(struct order *order, int32_t tid)
@@ -160,13 +175,35 @@ static void on_waking(struct order *order, const struct event_info *info,
 	if (thread->is_woken_unseen && thread->slice == PLACE_INSIDE)
 		failed(order, ORDER_WAKING_BEFORE_SWITCH_IN, event, thread->tid);
 	thread->is_woken_unseen = false;
+	if (!thread->has_waking)
+		thread->first_waking_ns = event->stamp;
 	thread->has_waking = true;
 	thread->waking_ns = event->stamp;
 }
 
-static void switch_out(struct order *order, struct order_thread *thread, uint64_t ns,
-		       uint64_t prev_state)
+/* The thread was switched in at @since or later, at @ns at the latest: what of its markers? */
+static void judge_early(struct order *order, struct order_thread *thread, uint64_t since,
+			const struct trace_event *event)
 {
+	if (!thread->early_markers)
+		return;
+	if (thread->early_ns >= since)
+		passed(order, ORDER_MARKER_IN_RUNNING, thread->early_markers);
+	else
+		failed_many(order, ORDER_MARKER_IN_RUNNING, event, thread->tid,
+			    thread->early_markers);
+	if (thread->early_ns == event->stamp)
+		margin(order, ORDER_MARKER_IN_RUNNING, 0);
+	thread->early_markers = 0;
+}
+
+static void switch_out(struct order *order, struct order_thread *thread,
+		       const struct trace_event *event, uint64_t prev_state)
+{
+	uint64_t ns = event->stamp;
+
+	/* Never switched in, not even unseen. */
+	judge_early(order, thread, UINT64_MAX, event);
 	if (thread->slice == PLACE_INSIDE && thread->marker_ns >= thread->in_ns &&
 	    thread->marker_ns)
 		margin(order, ORDER_MARKER_IN_RUNNING, ns - thread->marker_ns);
@@ -176,7 +213,8 @@ static void switch_out(struct order *order, struct order_thread *thread, uint64_
 	thread->is_woken_unseen = false;
 	thread->slice = PLACE_OUTSIDE;
 	thread->out_ns = ns;
-	thread->was_blocked = prev_state != 0 && !(prev_state & 0x100);
+	/* With a switch-in unseen it cannot be told which wait a waking was for. */
+	thread->was_blocked = prev_state != 0 && !(prev_state & 0x100) && !thread->is_in_inferred;
 }
 
 static void switch_in(struct order *order, struct order_thread *thread, int cpu,
@@ -184,21 +222,59 @@ static void switch_in(struct order *order, struct order_thread *thread, int cpu,
 {
 	uint64_t ns = event->stamp;
 
-	if (thread->early_markers && thread->early_ns != ns)
-		failed(order, ORDER_MARKER_IN_RUNNING, event, thread->tid);
-	else if (thread->early_markers)
-		margin(order, ORDER_MARKER_IN_RUNNING, 0);
-	thread->early_markers = 0;
+	judge_early(order, thread, ns, event);
 	if (thread->has_waking) {
-		passed(order, ORDER_WAKING_BEFORE_SWITCH_IN);
+		passed(order, ORDER_WAKING_BEFORE_SWITCH_IN, 1);
 		margin(order, ORDER_WAKING_BEFORE_SWITCH_IN, ns - thread->waking_ns);
 	} else if (thread->was_blocked && thread->slice == PLACE_OUTSIDE) {
 		thread->is_woken_unseen = true;
 	}
 	thread->has_waking = false;
 	thread->slice = PLACE_INSIDE;
+	thread->is_in_inferred = false;
 	thread->in_ns = ns;
 	thread->cpu = cpu;
+}
+
+/* A thread ran up to now, and not any more: nothing tells since when. */
+static void forget_slice(struct order *order, int32_t tid)
+{
+	struct order_thread *thread = tid > 0 ? get_thread(order, tid) : NULL;
+
+	if (thread)
+		thread->slice = PLACE_UNKNOWN;
+}
+
+/* The event happens in a thread: if another one ran on the CPU, it was switched in unseen. */
+static void on_current(struct order *order, const struct event_info *info,
+		       const struct trace_event *event)
+{
+	struct order_cpu *cpu = get_cpu(order, event->cpu);
+	int32_t tid =
+		info->id == EVENT_SWITCH ? (int32_t)event_info_i64(info, event, 0) : event->tid;
+	struct order_thread *thread;
+	uint64_t since;
+
+	if (!cpu)
+		return;
+	since = cpu->last_ns;
+	cpu->last_ns = event->stamp;
+	if (tid < 0 || !cpu->has_current || cpu->current == tid)
+		return;
+	forget_slice(order, cpu->current);
+	cpu->current = tid;
+	order->report.unseen_switches++;
+	thread = tid ? get_thread(order, tid) : NULL;
+	if (!thread || thread->slice != PLACE_OUTSIDE)
+		return;
+	if (thread->has_waking && thread->first_waking_ns > since)
+		since = thread->first_waking_ns;
+	judge_early(order, thread, since, event);
+	thread->has_waking = false;
+	thread->slice = PLACE_INSIDE;
+	thread->is_in_inferred = true;
+	thread->in_ns = since;
+	thread->cpu = event->cpu;
 }
 
 static void on_switch(struct order *order, const struct event_info *info,
@@ -206,11 +282,16 @@ static void on_switch(struct order *order, const struct event_info *info,
 {
 	int32_t prev = (int32_t)event_info_i64(info, event, 0);
 	int32_t next = (int32_t)event_info_i64(info, event, 2);
+	struct order_cpu *cpu = get_cpu(order, event->cpu);
 	struct order_thread *thread;
 
+	if (cpu) {
+		cpu->has_current = true;
+		cpu->current = next;
+	}
 	thread = prev ? get_thread(order, prev) : NULL;
 	if (thread)
-		switch_out(order, thread, event->stamp, event_info_u64(info, event, 1));
+		switch_out(order, thread, event, event_info_u64(info, event, 1));
 	thread = next ? get_thread(order, next) : NULL;
 	if (thread)
 		switch_in(order, thread, event->cpu, event);
@@ -236,7 +317,7 @@ static void on_call(struct order *order, const struct event_info *info,
 		return;
 	}
 	if (thread->call == PLACE_INSIDE) {
-		passed(order, ORDER_ENTER_BEFORE_EXIT);
+		passed(order, ORDER_ENTER_BEFORE_EXIT, 1);
 		margin(order, ORDER_ENTER_BEFORE_EXIT, event->stamp - thread->entry_ns);
 	}
 	thread->call = PLACE_OUTSIDE;
@@ -259,7 +340,7 @@ static void on_hardirq(struct order *order, const struct event_info *info,
 		return;
 	}
 	if (cpu->depth) {
-		passed(order, ORDER_ENTER_BEFORE_EXIT);
+		passed(order, ORDER_ENTER_BEFORE_EXIT, 1);
 		margin(order, ORDER_ENTER_BEFORE_EXIT, event->stamp - cpu->entry_ns[--cpu->depth]);
 	}
 	cpu->has_exit = true;
@@ -276,7 +357,7 @@ static void on_softirq(struct order *order, const struct event_info *info,
 	if (info->id == EVENT_SOFTIRQ_ENTRY) {
 		cpu->softirq_ns = event->stamp;
 	} else if (cpu->is_in_softirq) {
-		passed(order, ORDER_ENTER_BEFORE_EXIT);
+		passed(order, ORDER_ENTER_BEFORE_EXIT, 1);
 		margin(order, ORDER_ENTER_BEFORE_EXIT, event->stamp - cpu->softirq_ns);
 	}
 	cpu->is_in_softirq = info->id == EVENT_SOFTIRQ_ENTRY;
@@ -309,17 +390,17 @@ static void check_running(struct order *order, struct order_thread *thread,
 	if (thread->slice == PLACE_UNKNOWN) {
 		order->report.kinds[ORDER_MARKER_IN_RUNNING].unknown++;
 	} else if (thread->slice == PLACE_INSIDE) {
-		passed(order, ORDER_MARKER_IN_RUNNING);
-		margin(order, ORDER_MARKER_IN_RUNNING, event->stamp - thread->in_ns);
+		passed(order, ORDER_MARKER_IN_RUNNING, 1);
+		/* The distance to the true switch-in is not known. */
+		if (!thread->is_in_inferred)
+			margin(order, ORDER_MARKER_IN_RUNNING, event->stamp - thread->in_ns);
 	} else if (thread->out_ns == event->stamp) {
-		passed(order, ORDER_MARKER_IN_RUNNING);
+		passed(order, ORDER_MARKER_IN_RUNNING, 1);
 		margin(order, ORDER_MARKER_IN_RUNNING, 0);
-	} else if (!thread->early_markers) {
-		/* A violation, unless the next event of the same stamp switches it in. */
-		thread->early_markers = 1;
-		thread->early_ns = event->stamp;
 	} else {
-		failed(order, ORDER_MARKER_IN_RUNNING, event, thread->tid);
+		/* A violation, unless a switch-in of the same stamp follows, or one is not told. */
+		if (!thread->early_markers++)
+			thread->early_ns = event->stamp;
 	}
 }
 
@@ -331,7 +412,7 @@ static void check_call(struct order *order, struct order_thread *thread,
 	} else if (thread->call == PLACE_INSIDE && thread->entry_ns != event->stamp) {
 		failed(order, ORDER_MARKER_OUTSIDE_SYSCALL, event, thread->tid);
 	} else {
-		passed(order, ORDER_MARKER_OUTSIDE_SYSCALL);
+		passed(order, ORDER_MARKER_OUTSIDE_SYSCALL, 1);
 		margin(order, ORDER_MARKER_OUTSIDE_SYSCALL,
 		       thread->call == PLACE_INSIDE ? 0 : event->stamp - thread->exit_ns);
 	}
@@ -350,7 +431,7 @@ static void check_hardirq(struct order *order, struct order_thread *thread,
 		failed(order, ORDER_MARKER_OUTSIDE_HARDIRQ, event, thread->tid);
 		return;
 	}
-	passed(order, ORDER_MARKER_OUTSIDE_HARDIRQ);
+	passed(order, ORDER_MARKER_OUTSIDE_HARDIRQ, 1);
 	if (cpu->has_exit)
 		margin(order, ORDER_MARKER_OUTSIDE_HARDIRQ,
 		       cpu->depth ? 0 : event->stamp - cpu->exit_ns);
@@ -388,7 +469,7 @@ static void check_stream(struct order *order, const struct trace_event *event)
 	if (event->stamp < *last) {
 		failed(order, ORDER_STREAM_MONOTONIC, event, event->tid);
 	} else if (*last) {
-		passed(order, ORDER_STREAM_MONOTONIC);
+		passed(order, ORDER_STREAM_MONOTONIC, 1);
 		margin(order, ORDER_STREAM_MONOTONIC, event->stamp - *last);
 	}
 	*last = event->stamp;
@@ -487,6 +568,8 @@ int order_event(struct order *order, const struct trace_event *event)
 		else
 			on_marker(order, event);
 	} else if (!order->lost_until) {
+		if (info->id != EVENT_STATEDUMP)
+			on_current(order, info, event);
 		take_event(order, info, event);
 	}
 	return order->has_no_memory ? -ENOMEM : 0;
@@ -550,11 +633,18 @@ void order_finish(struct order *order, struct order_report *ret_report)
 	for (size_t i = 0; i < order->threads.nr; i++) {
 		const struct order_thread *thread = &order->threads.items[i];
 
-		/* It was never switched in again: its last marker came when it did not run. */
-		if (thread->early_markers && thread->epoch == order->epoch) {
-			report->kinds[ORDER_MARKER_IN_RUNNING].checks++;
-			report->kinds[ORDER_MARKER_IN_RUNNING].violations++;
+		struct order_result *result = &report->kinds[ORDER_MARKER_IN_RUNNING];
+
+		if (!thread->early_markers || thread->epoch != order->epoch)
+			continue;
+		/* It was never seen to run again: its last markers came when it did not, unless
+		 * this kernel keeps switches to itself. */
+		if (report->unseen_switches) {
+			result->unknown += thread->early_markers;
+			continue;
 		}
+		result->checks += thread->early_markers;
+		result->violations += thread->early_markers;
 	}
 	report->checks = report->violations = 0;
 	for (int i = 0; i < ORDER_NR_KINDS; i++) {

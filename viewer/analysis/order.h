@@ -39,6 +39,7 @@ struct order_report {
 	struct order_result kinds[ORDER_NR_KINDS];
 	uint64_t checks, violations, events, markers;
 	uint64_t losses, discarded;
+	uint64_t unseen_switches; /* not told by the kernel, but shown by what follows */
 	struct order_violation told[ORDER_MAX_TOLD]; /* the first ones */
 	uint32_t nr_told;
 };

@@ -33,6 +33,7 @@ static void print_json(const struct order_report *report, FILE *file)
 	json_u64(&json, "markers", report->markers);
 	json_u64(&json, "gaps", report->losses);
 	json_u64(&json, "discarded", report->discarded);
+	json_u64(&json, "unseen_switches", report->unseen_switches);
 	json_end_object(&json);
 	json_line(&json);
 }
@@ -71,6 +72,11 @@ static void print_text(const struct order_report *report, FILE *file)
 		"%" PRIu64 " events, %" PRIu64 " markers: %" PRIu64 " checks, %" PRIu64
 		" violations\n",
 		report->events, report->markers, report->checks, report->violations);
+	if (report->unseen_switches)
+		fprintf(file,
+			"%" PRIu64 " switches were not told by the kernel, only shown by "
+			"the next event\n",
+			report->unseen_switches);
 	if (report->losses)
 		fprintf(file,
 			"unknown also because of %" PRIu64 " gaps with %" PRIu64
