@@ -89,12 +89,14 @@ static uint8_t *load(const char *path, size_t *ret_size)
 	return bytes;
 }
 
+/* In place: a file that is truncated and written anew goes to the disk when it is closed (ext4). */
 static void store(const char *path, const uint8_t *bytes, size_t size)
 {
-	FILE *file = fopen(path, "w");
+	int fd = open(path, O_WRONLY | O_CREAT, 0644);
 
-	fwrite(bytes, 1, size, file);
-	fclose(file);
+	if (pwrite(fd, bytes, size, 0) != (ssize_t)size || ftruncate(fd, (off_t)size) < 0)
+		perror(path);
+	close(fd);
 }
 
 static void check_outcome(const char *name, const char *what, unsigned expected)
@@ -115,14 +117,14 @@ static void test_cuts(const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", trace, name);
 	bytes = load(path, &size);
-	step = size > 4000 ? 2 : 1;
+	step = 1 + (unsigned)size / 2500;
 	memset(&outcome, 0, sizeof(outcome));
 	for (size_t cut = 0; cut < size; cut += step, nr++) {
 		store(path, bytes, cut);
 		read_all();
 	}
 	store(path, bytes, size);
-	check_outcome(name, step > 1 ? "cut at every second byte" : "cut at every byte", nr);
+	check_outcome(name, step > 1 ? "cut at every few bytes" : "cut at every byte", nr);
 	free(bytes);
 }
 
