@@ -26,3 +26,11 @@ why_scripts = tests/data/why-block-io.script tests/data/why-early-waking.script 
 	tests/data/why-pipe.script tests/data/why-preempted.script \
 	tests/data/why-starvation.script tests/data/why-timer.script \
 	tests/data/why-unseen-waking.script
+
+UNIT_TESTS += tests/unit/test-markers tests/unit/test-order tests/unit/test-tiling
+tests_unit_test_markers_SOURCES = tests/unit/test-markers.c tests/unit/feed.c tests/unit/feed.h
+tests_unit_test_markers_LDADD = libanalysis.la
+tests_unit_test_order_SOURCES = tests/unit/test-order.c tests/unit/feed.c tests/unit/feed.h
+tests_unit_test_order_LDADD = libanalysis.la
+tests_unit_test_tiling_SOURCES = tests/unit/test-tiling.c tests/unit/feed.c tests/unit/feed.h
+tests_unit_test_tiling_LDADD = libanalysis.la

@@ -21,7 +21,7 @@ static const struct {
 	 EVENT_SWITCH,
 	 {"prev_tid|prev_pid", "prev_state", "next_tid|next_pid", "prev_comm", "next_comm"}},
 	{"sched_waking", EVENT_WAKING, {"tid|pid", "target_cpu", "comm"}},
-	{"sched_migrate_task", EVENT_MIGRATE, {"tid|pid", "dest_cpu"}},
+	{"sched_migrate_task", EVENT_MIGRATE, {"tid|pid", "dest_cpu", "orig_cpu"}},
 	{"sched_process_fork", EVENT_FORK, {"child_tid|child_pid", "child_comm"}},
 	{"sched_process_exec", EVENT_EXEC, {"tid|pid", "old_tid|old_pid", "filename"}},
 	{"sched_process_exit", EVENT_EXIT, {"tid|pid"}},

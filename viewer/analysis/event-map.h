@@ -14,7 +14,7 @@ enum event_id {
 	EVENT_OTHER,
 	EVENT_SWITCH,	     /* prev_tid prev_state next_tid prev_comm next_comm */
 	EVENT_WAKING,	     /* tid target_cpu comm */
-	EVENT_MIGRATE,	     /* tid dest_cpu */
+	EVENT_MIGRATE,	     /* tid dest_cpu orig_cpu */
 	EVENT_FORK,	     /* child_tid child_comm, the child's pid where told */
 	EVENT_EXEC,	     /* tid old_tid filename */
 	EVENT_EXIT,	     /* tid */

@@ -7,10 +7,10 @@
  * runnable. A thread may also be woken while it is still running and go on without a switch: such
  * a waking says nothing about a later wait of the same slice, and the later one's own replaces it.
  *
- * Some kernels do not tell a CPU's switch out of idle (seen on a guest: never on CPU 1, always on
- * CPU 0). The next event of that CPU names the thread that runs; it was switched in between the
- * CPU's last event or its own waking, whichever is later, and that event. An idle CPU switches at
- * once, so the earlier bound is taken.
+ * Some kernels do not tell every switch (seen on a guest, by ftrace and perf alike: none out of the
+ * idle task of CPU 1, none out of threads of its init). The next event of that CPU names the thread
+ * that runs; it was switched in between the CPU's last event or its own waking, whichever is later,
+ * and that event. An idle CPU switches at once, so the earlier bound is taken.
  */
 #include "viewer/analysis/history.h"
 
@@ -114,12 +114,32 @@ static enum thread_state state_after(uint64_t prev_state)
 	return STATE_BLOCKED;
 }
 
+/*
+ * The thread was on its CPU since events are seen, so what a waking seemed to tell (it was blocked)
+ * was wrong: it was woken while it ran.
+ */
+static void unlearn_waking(struct history *history, uint32_t index)
+{
+	struct history_thread *thread = history_thread(history, index);
+	uint64_t since = known_since(history);
+	size_t keep = thread->states.nr;
+
+	while (keep > 1 && thread->states.items[keep - 1].ns >= since &&
+	       (thread->states.items[keep - 1].state == STATE_BLOCKED ||
+		thread->states.items[keep - 1].state == STATE_RUNNABLE))
+		keep--;
+	if (thread->states.items[keep - 1].state == STATE_UNKNOWN)
+		thread->states.nr = keep;
+}
+
 static void switch_out(struct history *history, uint32_t index, uint64_t ns, int cpu,
-		       uint64_t prev_state)
+		       uint64_t prev_state, bool has_run_since)
 {
 	enum thread_state state = state_after(prev_state);
 	struct state_item *last;
 
+	if (has_run_since)
+		unlearn_waking(history, index);
 	state_learn(history, index, ns, STATE_RUNNING, cpu);
 	last = last_state(history_thread(history, index));
 	/* It ran, though nothing told that it was switched in: events are missing. */
@@ -151,22 +171,24 @@ static void switch_in(struct history *history, uint32_t index, uint64_t ns, int 
 	thread->nr_switches++;
 }
 
-/* Who runs on the CPU up to this switch: @prev; set straight what said otherwise. */
-static void settle_cpu(struct history *history, struct history_cpu *cpu, uint32_t prev, uint64_t ns)
+/* Who runs on the CPU up to this switch: @prev; set straight what said otherwise.
+ * Return: has it run there since the CPU's events are seen? */
+static bool settle_cpu(struct history *history, struct history_cpu *cpu, uint32_t prev, uint64_t ns)
 {
 	uint64_t since = history->begin_ns > cpu->lost_until ? history->begin_ns : cpu->lost_until;
 
 	if (cpu->current == prev)
-		return;
+		return false;
 	if (cpu->current == HISTORY_NONE) {
 		if (since < ns)
 			push_slice(history, cpu, since, prev);
-		return;
+		return true;
 	}
 	/* The one thought to run here went unseen. */
 	if (cpu->current != HISTORY_IDLE)
 		state_push(history, cpu->current, ns, STATE_UNKNOWN, -1);
 	cpu->slices.items[cpu->slices.nr - 1].thread = HISTORY_NONE;
+	return false;
 }
 
 void state_on_switch(struct history *history, const struct event_info *info,
@@ -175,17 +197,19 @@ void state_on_switch(struct history *history, const struct event_info *info,
 	uint32_t prev = history_tid(history, (int32_t)event_info_i64(info, event, 0));
 	uint32_t next = history_tid(history, (int32_t)event_info_i64(info, event, 2));
 	struct history_cpu *cpu = history_cpu(history, event->cpu);
+	bool has_run_since;
 
 	if (!cpu || prev == HISTORY_NONE || next == HISTORY_NONE)
 		return;
-	settle_cpu(history, cpu, prev, event->stamp);
+	has_run_since = settle_cpu(history, cpu, prev, event->stamp);
 	irqs_on_switch(cpu, event->stamp);
 	cpu->current = next;
 	cpu->task_request = HISTORY_NONE;
 	push_slice(history, cpu, event->stamp, next);
 	if (prev != HISTORY_IDLE) {
 		threads_rename(history_thread(history, prev), event_info_text(info, event, 3));
-		switch_out(history, prev, event->stamp, event->cpu, event_info_u64(info, event, 1));
+		switch_out(history, prev, event->stamp, event->cpu, event_info_u64(info, event, 1),
+			   has_run_since);
 	}
 	if (next != HISTORY_IDLE) {
 		threads_rename(history_thread(history, next), event_info_text(info, event, 4));
@@ -193,33 +217,45 @@ void state_on_switch(struct history *history, const struct event_info *info,
 	}
 }
 
+/* The thread came to run on the CPU since its last event; no switch told. */
+static void switch_unseen(struct history *history, struct history_cpu *cpu, uint32_t index,
+			  int cpu_number, uint64_t since)
+{
+	const struct state_item *last = last_state(history_thread(history, index));
+	uint64_t from = index != HISTORY_IDLE && last->ns > since ? last->ns : since;
+
+	/* It does not tell when it left another CPU, nor what for. */
+	if (index != HISTORY_IDLE && last->state == STATE_RUNNING)
+		return;
+	if (cpu->current != HISTORY_IDLE) {
+		state_push(history, cpu->current, since, STATE_UNKNOWN, -1);
+		if (from > since)
+			push_slice(history, cpu, since, HISTORY_NONE);
+	}
+	cpu->current = index;
+	push_slice(history, cpu, from, index);
+	if (index != HISTORY_IDLE)
+		switch_in(history, index, from, cpu_number);
+}
+
 void state_on_current(struct history *history, const struct event_info *info,
 		      const struct trace_event *event)
 {
 	struct history_cpu *cpu = history_cpu(history, event->cpu);
-	int32_t tid = info->id == EVENT_SWITCH ? (int32_t)event_info_i64(info, event, 0)
-					       : event->tid;
+	int32_t tid =
+		info->id == EVENT_SWITCH ? (int32_t)event_info_i64(info, event, 0) : event->tid;
 	uint64_t since;
+	uint32_t index;
 
 	if (!cpu)
 		return;
 	since = cpu->last_ns;
 	cpu->last_ns = event->stamp;
-	if (cpu->current == HISTORY_IDLE && tid > 0 && !is_losing(history, event->stamp)) {
-		uint32_t index = history_tid(history, tid);
-		const struct state_item *last;
-
-		if (index == HISTORY_NONE)
-			return;
-		last = last_state(history_thread(history, index));
-		if (last->state == STATE_RUNNING)
-			return;
-		if (last->ns > since)
-			since = last->ns;
-		cpu->current = index;
-		push_slice(history, cpu, since, index);
-		switch_in(history, index, since, event->cpu);
-	}
+	if (tid < 0 || cpu->current == HISTORY_NONE || is_losing(history, event->stamp))
+		return;
+	index = history_tid(history, tid);
+	if (index != HISTORY_NONE && index != cpu->current)
+		switch_unseen(history, cpu, index, event->cpu, since);
 }
 
 static uint32_t add_waking(struct history *history, const struct trace_event *event)
@@ -275,6 +311,21 @@ void state_on_waking(struct history *history, const struct event_info *info,
 	}
 }
 
+/* Only what is in a run queue is moved: that tells of a thread thought to be unknown, or blocked
+ * though it was woken before it was switched out. */
+static void learn_by_migration(struct history *history, uint32_t index, uint64_t ns, int orig_cpu)
+{
+	const struct history_thread *thread = history_thread(history, index);
+	struct state_item *last;
+
+	state_learn(history, index, ns, STATE_RUNNABLE, orig_cpu);
+	last = last_state(thread);
+	if (last->state == STATE_BLOCKED && thread->waking != HISTORY_NONE) {
+		last->state = STATE_RUNNABLE;
+		last->cpu = (int16_t)orig_cpu;
+	}
+}
+
 void state_on_migrate(struct history *history, const struct event_info *info,
 		      const struct trace_event *event)
 {
@@ -288,6 +339,7 @@ void state_on_migrate(struct history *history, const struct event_info *info,
 		return;
 	thread = history_thread(history, index);
 	thread->nr_migrations++;
+	learn_by_migration(history, index, event->stamp, (int)event_info_i64(info, event, 2));
 	last = last_state(thread);
 	if (last->state != STATE_RUNNABLE || last->cpu == dest_cpu)
 		return;

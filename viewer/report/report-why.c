@@ -119,10 +119,12 @@ static const struct why_segment *longest_of(const struct why_answer *answer,
 	return longest;
 }
 
-/* A text in lines of LINE_WIDTH columns, broken at blanks, the later ones indented. */
-static void print_wrapped(FILE *file, const char *text)
+/* A text in lines of LINE_WIDTH columns, broken at blanks, the later ones indented as @first. */
+static void print_wrapped(FILE *file, const char *first, const char *text)
 {
-	size_t column = 0;
+	size_t column = 5;
+
+	fprintf(file, "%-5s", first);
 
 	while (*text) {
 		size_t word = strcspn(text, " ");
@@ -130,7 +132,7 @@ static void print_wrapped(FILE *file, const char *text)
 		if (column > 5 && column + 1 + word > LINE_WIDTH) {
 			fprintf(file, "\n     ");
 			column = 5;
-		} else if (column) {
+		} else if (column > 5) {
 			fputc(' ', file);
 			column++;
 		}
@@ -152,10 +154,9 @@ static void print_sentence(const struct history *history, const struct why_answe
 	if (!segment)
 		return;
 	describe_cause(history, &segment->tile, total->ns, text, sizeof(text));
-	snprintf(line, sizeof(line), "WHY  %s%s", text,
-		 segment->chain.nr_links ? "," : "   <- root");
+	snprintf(line, sizeof(line), "%s%s", text, segment->chain.nr_links ? "," : "   <- root");
 	fputc('\n', file);
-	print_wrapped(file, line);
+	print_wrapped(file, "WHY", line);
 	for (uint32_t i = 0; i < segment->chain.nr_links; i++) {
 		const struct chain_link *link = &segment->chain.links[i];
 		char name[DESCRIBE_SIZE / 2];
@@ -163,9 +164,9 @@ static void print_sentence(const struct history *history, const struct why_answe
 		describe_thread(history, link->thread, name, sizeof(name));
 		describe_cause(history, &link->tile, link->tile.end - link->tile.begin, text,
 			       sizeof(text));
-		snprintf(line, sizeof(line), "    where %s %s%s", name, text,
+		snprintf(line, sizeof(line), "where %s %s%s", name, text,
 			 i + 1 < segment->chain.nr_links ? "," : "   <- root");
-		print_wrapped(file, line);
+		print_wrapped(file, "", line);
 	}
 	if (segment->chain.nr_links)
 		fprintf(file, "     root: %s, %.3f of the longest wait's %.3f ms\n",
