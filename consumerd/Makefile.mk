@@ -25,3 +25,16 @@ check_PROGRAMS += tests/system/record-numbers
 tests_system_record_numbers_SOURCES = tests/system/record-numbers.c
 tests_system_record_numbers_LDADD = -lpthread
 dist_check_SCRIPTS += tests/system/test-record.sh
+
+UNIT_TESTS += tests/unit/test-floor
+tests_unit_test_floor_SOURCES = tests/unit/test-floor.c tests/unit/producer.h
+tests_unit_test_floor_CPPFLAGS = $(AM_CPPFLAGS) $(URCU_CFLAGS)
+tests_unit_test_floor_LDADD = libconsumer.la
+UNIT_TESTS += tests/unit/test-session
+tests_unit_test_session_SOURCES = tests/unit/test-session.c
+tests_unit_test_session_CPPFLAGS = $(AM_CPPFLAGS) $(URCU_CFLAGS)
+tests_unit_test_session_LDADD = libconsumer.la
+
+noinst_PROGRAMS += bench/bench-consumer
+bench_bench_consumer_SOURCES = bench/bench-consumer.c
+EXTRA_DIST += bench/bench-consumer.sh

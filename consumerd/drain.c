@@ -5,6 +5,7 @@
 #include "consumerd/drain.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,14 @@ struct lane_walk {
 	struct thread_ring *ring;
 	struct lane *lane;
 	uint64_t latest; /* read after the records were there: none is later */
+	bool has_caught_up;
 	bool is_foreign; /* stamped by a clock that is not the sessions': no record fits */
 };
 
-int drain_init(struct drain *drain, struct session *const *sessions)
+int drain_init(struct drain *drain, struct session *const *sessions,
+	       const struct programs_observer *observer)
 {
-	*drain = (struct drain){.sessions = sessions};
+	*drain = (struct drain){.sessions = sessions, .observer = observer};
 	drain->buffer = aligned_alloc(64, BUFFER_SIZE);
 	return drain->buffer ? 0 : -ENOMEM;
 }
@@ -89,13 +92,15 @@ static void take_discarded(struct lane_walk *walk, const struct ring_record *rec
 }
 
 /* A record that no honest program writes: it counts as discarded, at the last good moment. */
-static void refuse(struct lane_walk *walk)
+static void refuse(struct lane_walk *walk, const struct ring_record *record)
 {
 	uint64_t at = walk->lane->last ? walk->lane->last : walk->drain->now;
 
 	if (atomic_fetch_add_explicit(&walk->program->nr_bad, 1, memory_order_relaxed) == 0)
-		log_warning("Program writes bad records: pid=%d, comm=%s", walk->program->pid,
-			    walk->program->comm);
+		log_warning("Program writes bad records: pid=%d, comm=%s, class=%u, size=%u, "
+			    "ticks=%" PRIu64 ", before=%" PRIu64 ", now=%" PRIu64,
+			    walk->program->pid, walk->program->comm, record->class, record->size,
+			    record->ticks, walk->lane->last, walk->latest);
 	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
 		if (walk->drain->sessions[slot])
 			session_push_discard(walk->drain->sessions[slot],
@@ -134,14 +139,26 @@ static const struct trace_event_class *mapped_class(struct program_class *class,
 	return class->is_wanted[slot] > 0 ? class->mapped[slot] : NULL;
 }
 
-static bool is_good(const struct lane_walk *walk, const struct ring_record *record)
+static bool knows_class(const struct program *program, uint32_t number)
 {
-	const struct program *program = walk->program;
+	return number < program->classes.nr && program->classes.items[number].class;
+}
 
-	return !walk->is_foreign && record->class < program->classes.nr &&
-	       program->classes.items[record->class].class && record->ticks >= walk->lane->last &&
-	       record->ticks <= walk->latest &&
-	       event_payload_check(program->classes.items[record->class].class,
+static bool is_good(struct lane_walk *walk, const struct ring_record *record)
+{
+	struct program *program = walk->program;
+
+	if (walk->is_foreign || record->ticks < walk->lane->last || record->ticks > walk->latest)
+		return false;
+	if (!knows_class(program, record->class)) {
+		/* Once is enough: it was sent before the record. */
+		if (!walk->has_caught_up)
+			programs_catch_up(program, walk->drain->observer);
+		walk->has_caught_up = true;
+		if (!knows_class(program, record->class))
+			return false;
+	}
+	return event_payload_check(program->classes.items[record->class].class,
 				   (const uint8_t *)(record + 1), record->size) == 0;
 }
 
@@ -156,7 +173,7 @@ static void take_record(struct lane_walk *walk, const struct ring_record *record
 		return;
 	}
 	if (!is_good(walk, record)) {
-		refuse(walk);
+		refuse(walk, record);
 		return;
 	}
 	class = &walk->program->classes.items[record->class];

@@ -9,13 +9,14 @@
 
 /* One round's draining: what it is given, and what it finds. */
 struct drain {
-	struct session *const *sessions; /* SESSION_MAX slots, NULL where there is none */
-	enum clock_kind clock;		 /* of the sessions */
-	uint64_t now, now_ns;		 /* T0; about then, CLOCK_MONOTONIC */
-	uint64_t before;		 /* T0 of the round before */
-	uint64_t before_ns;		 /* about then, CLOCK_MONOTONIC */
-	uint64_t patience;		 /* see floor_effective() */
-	void *buffer;			 /* drain_init()'s */
+	struct session *const *sessions;	  /* SESSION_MAX slots, NULL where there is none */
+	const struct programs_observer *observer; /* of announcements */
+	enum clock_kind clock;			  /* of the sessions */
+	uint64_t now, now_ns;			  /* T0; about then, CLOCK_MONOTONIC */
+	uint64_t before;			  /* T0 of the round before */
+	uint64_t before_ns;			  /* about then, CLOCK_MONOTONIC */
+	uint64_t patience;			  /* see floor_effective() */
+	void *buffer;				  /* drain_init()'s */
 
 	uint64_t lowest; /* the lowest floor of all lanes that are not passed over */
 	unsigned fill;	 /* of the fullest lane, in percent */
@@ -23,8 +24,9 @@ struct drain {
 	uint64_t nr_events;
 };
 
-/* Return: 0 or -ENOMEM. */
-int drain_init(struct drain *drain, struct session *const *sessions);
+/* Both are borrowed. Return: 0 or -ENOMEM. */
+int drain_init(struct drain *drain, struct session *const *sessions,
+	       const struct programs_observer *observer);
 void drain_fini(struct drain *drain);
 
 /* Begins a round. @patience: see floor_effective() */

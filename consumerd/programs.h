@@ -94,6 +94,13 @@ int programs_open(struct programs *programs, const char *folder);
 void programs_read(struct programs *programs, uint64_t now,
 		   const struct programs_observer *observer);
 
+/*
+ * Reads on in the middle of a round: a record's class is announced before the record, but maybe
+ * after programs_read(). The program's end is left for the next round, for its other rings may have
+ * been drained already.
+ */
+void programs_catch_up(struct program *program, const struct programs_observer *observer);
+
 /* Frees the rings that are finished and the programs that are gone; both have been drained. */
 void programs_sweep(struct programs *programs);
 
