@@ -160,7 +160,7 @@ static unsigned argument_parse(struct span argument, unsigned index, char *name,
 		p = inside.begin;
 		next_argument(&p, inside.end, &first);
 		if (span_is(word, "MARKER_DUE")) {
-			copy_name(name, (struct span){"due_ns", "due_ns" + 6});
+			strcpy(name, "due_ns");
 			*role = ROLE_DUE;
 			return 1;
 		}
