@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 # compare-causes.jq - the causes `weft why --json` names, beside what was planted.
 #
-#	jq -r -n --slurpfile truth TRUTH --slurpfile why WHY [--arg least_ms 10] -f compare-causes.jq
+#	jq -r -n --slurpfile truth TRUTH --slurpfile why WHY -f compare-causes.jq
 #
 # TRUTH: lines as examples/disturb/truth.h has them. WHY: `weft why --all --by=late --json`. A plant is
-# to be named by every frame that was due while it lasted and came late by at least 10 ms. Named is the
-# class and culprit with the largest excess: for a starved queue the root, for all else the direct cause.
+# to be named by every frame that was due while it lasted (of a starved queue: once it was empty) and
+# came late by at least 10 ms. Named is the class and culprit with the largest excess: for a starved
+# queue the root, for all else the direct cause.
 # Prints a table; its last column is "ok" or "WRONG" and nothing else.
 
 def ms: . / 1e5 | round / 10;
@@ -24,7 +25,7 @@ def row($plant): named($plant) as $largest
 	   if $largest.named == [$plant.class, $plant.tid] then "ok" else "WRONG" end];
 
 def rows: $truth[] | select(.class) as $plant
-	| [$why[] | select(.due_ns >= $plant.begin_ns and .due_ns <= $plant.end_ns and
+	| [$why[] | select(.due_ns >= ($plant.due_ns // $plant.begin_ns) and .due_ns <= $plant.end_ns and
 			   .late_ns >= 10e6) | row($plant)]
 	| if length == 0
 	  then [$plant.kind, "-", "-", "\($plant.class) by \($plant.tid)", "no frame was late", "-", "WRONG"]

@@ -34,6 +34,7 @@ struct helper {
 	void (*job)(void);	    /* set by the victim before go */
 	sem_t go, is_ready;	    /* ready: started, and after each job */
 	uint64_t waited_ns, ran_ns; /* during the last job */
+	bool is_busy;		    /* the victim's note: a job was sent */
 };
 
 static struct helper fifo = {.name = "fifo", .kind = HELPER_FIFO};
@@ -142,6 +143,7 @@ static void wait_for(sem_t *semaphore)
 static void send(struct helper *helper, void (*job)(void))
 {
 	helper->job = job;
+	helper->is_busy = true;
 	sem_post(&helper->go);
 }
 
@@ -206,15 +208,14 @@ static void plant_fifo(struct planted *planted)
 	planted->tid = fifo.tid;
 	send(&fifo, burn);
 	plant_work(NS_PER_MS);
-	wait_for(&fifo.is_ready);
 }
 
 static void plant_nice(struct planted *planted)
 {
 	planted->tid = nice_one.tid;
 	send(&nice_one, burn);
-	plant_work(2 * NS_PER_MS);
-	wait_for(&nice_one.is_ready);
+	/* Long enough for the helper to have had its time before this ends. */
+	plant_work(PLANT_NS / 2);
 }
 
 static void wait_for_lock(void (*job)(void))
@@ -223,7 +224,6 @@ static void wait_for_lock(void (*job)(void))
 	wait_for(&is_held);
 	pthread_mutex_lock(&lock);
 	pthread_mutex_unlock(&lock);
-	wait_for(&first.is_ready);
 }
 
 static void plant_mutex(struct planted *planted)
@@ -248,8 +248,6 @@ static void plant_convoy(struct planted *planted)
 	truth_sleep_until(truth_now_ns() + NS_PER_MS);
 	pthread_mutex_lock(&lock);
 	pthread_mutex_unlock(&lock);
-	wait_for(&first.is_ready);
-	wait_for(&second.is_ready);
 }
 
 static void plant_sleep(struct planted *planted)
@@ -300,8 +298,6 @@ static void plant_starve(struct planted *planted)
 	send(&first, pass_on);
 	send(&second, make_slowly);
 	wait_for(&stage_two);
-	wait_for(&first.is_ready);
-	wait_for(&second.is_ready);
 }
 
 const struct plant_kind plant_kinds[] = {
@@ -318,21 +314,32 @@ const struct plant_kind plant_kinds[] = {
 	{"starve", NULL, "block-io", false, plant_starve},
 };
 const size_t nr_plant_kinds = sizeof(plant_kinds) / sizeof(plant_kinds[0]);
+_Static_assert(sizeof(plant_kinds) / sizeof(plant_kinds[0]) <= PLANT_MAX_KINDS, "too many kinds");
 
 void plant_run(const struct plant_kind *kind, struct planted *planted)
 {
-	uint64_t ran_ns, waited_ns, ran_after_ns, waited_after_ns, ours_ns = 0;
+	uint64_t ran_ns, waited_ns, ran_after_ns, waited_after_ns;
 
-	for (size_t i = 0; i < NR_HELPERS; i++)
-		helpers[i]->ran_ns = helpers[i]->waited_ns = 0;
 	read_schedstat(&ran_ns, &waited_ns);
 	planted->begin_ns = truth_now_ns();
 	kind->run(planted);
 	planted->end_ns = truth_now_ns();
 	read_schedstat(&ran_after_ns, &waited_after_ns);
 	planted->foreign_ns = waited_after_ns - waited_ns;
+}
+
+void plant_settle(const struct plant_kind *kind, struct planted *planted)
+{
+	uint64_t ours_ns = 0;
+
 	for (size_t i = 0; i < NR_HELPERS; i++) {
-		planted->foreign_ns += helpers[i]->waited_ns;
+		if (!helpers[i]->is_busy)
+			continue;
+		wait_for(&helpers[i]->is_ready);
+		helpers[i]->is_busy = false;
+		/* One that shares the victim's CPU waits for the victim. */
+		if (!kind->is_preempting)
+			planted->foreign_ns += helpers[i]->waited_ns;
 		ours_ns += helpers[i]->ran_ns;
 	}
 	if (kind->is_preempting)

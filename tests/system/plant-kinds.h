@@ -25,6 +25,7 @@ struct plant_kind {
 	void (*run)(struct planted *planted); /* fills in the tids; the rest is the caller's */
 };
 
+#define PLANT_MAX_KINDS 32
 extern const struct plant_kind plant_kinds[];
 extern const size_t nr_plant_kinds;
 
@@ -32,8 +33,11 @@ extern const size_t nr_plant_kinds;
  * -ENOTBLK (no disk), or another -errno. */
 int plant_setup(const char *scratch);
 
-/* Plants it in the calling thread, and measures. */
+/* Plants it in the calling thread. */
 void plant_run(const struct plant_kind *kind, struct planted *planted);
+
+/* Waits until the helpers are done, and works out what foreign threads took. */
+void plant_settle(const struct plant_kind *kind, struct planted *planted);
 
 /* Works for so long on an undisturbed CPU: calibrated, for a wall clock would hide what is taken.
  */

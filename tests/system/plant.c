@@ -3,7 +3,11 @@
  * plant.c - a loop of 60 a second where every fourth round gets one planted cause, and which tells
  * its own truth: what was planted, when, and the tid of the culprit.
  *
- *	plant [--rounds N] [--scratch DIR] [--truth FILE] [KIND]...
+ *	plant [--rounds N] [--enough N] [--scratch DIR] [--truth FILE] [KIND]...
+ *
+ * Each round plants each kind once. It ends after --rounds, or before when each kind has been
+ *planted
+ * --enough times undisturbed.
  *
  * A line of truth: "class" and "tid" are the direct cause to be named, "root_class" and "root_tid"
  * the root; null: not judged, or nobody. "disturbed" says that a foreign thread took more than a
@@ -24,7 +28,7 @@
 
 struct options {
 	const char *truth, *scratch;
-	unsigned int rounds;
+	unsigned int rounds, enough;
 };
 
 /* "N" or "null". */
@@ -44,9 +48,13 @@ static const char *class_text(const char *class, char text[static 32])
 	return text;
 }
 
+static bool is_disturbed(const struct planted *planted)
+{
+	return planted->foreign_ns > (planted->end_ns - planted->begin_ns) / 10;
+}
+
 static void tell(int truth, const struct plant_kind *kind, const struct planted *planted)
 {
-	uint64_t length_ns = planted->end_ns - planted->begin_ns;
 	char tid[16], root_tid[16], class[32], root_class[32];
 
 	truth_write(truth,
@@ -56,11 +64,12 @@ static void tell(int truth, const struct plant_kind *kind, const struct planted 
 		    (unsigned long long)planted->end_ns, class_text(kind->class, class),
 		    tid_text(planted->tid, tid), class_text(kind->root_class, root_class),
 		    tid_text(planted->root_tid, root_tid), (unsigned long long)planted->foreign_ns,
-		    planted->foreign_ns > length_ns / 10 ? "true" : "false");
+		    is_disturbed(planted) ? "true" : "false");
 }
 
-/* One frame: a millisecond of work, and the plant if there is one. */
-static void run_frame(unsigned int frame, const struct plant_kind *kind, int truth)
+/* One frame: a millisecond of work, and the plant if there is one. Return: 1 for a plant that
+ * nothing foreign disturbed. */
+static unsigned int run_frame(unsigned int frame, const struct plant_kind *kind, int truth)
 {
 	struct planted planted = {0};
 
@@ -70,29 +79,43 @@ static void run_frame(unsigned int frame, const struct plant_kind *kind, int tru
 		if (kind)
 			plant_run(kind, &planted);
 	}
-	if (kind)
-		tell(truth, kind, &planted);
+	if (!kind)
+		return 0;
+	plant_settle(kind, &planted);
+	tell(truth, kind, &planted);
+	return !is_disturbed(&planted);
+}
+
+static bool is_wanted(const struct plant_kind *kind, char **names)
+{
+	if (!*names)
+		return true;
+	for (; *names; names++)
+		if (!strcmp(*names, kind->name))
+			return true;
+	return false;
 }
 
 static void run_all(const struct options *options, char **names, int truth)
 {
 	uint64_t next_ns = truth_now_ns();
-	unsigned int frame = 0;
+	unsigned int nr_good[PLANT_MAX_KINDS] = {0}, frame = 0;
+	bool has_enough = false;
 
-	for (unsigned int round = 0; round < options->rounds; round++) {
+	for (unsigned int round = 0; round < options->rounds && !has_enough; round++) {
+		has_enough = true;
 		for (size_t i = 0; i < nr_plant_kinds; i++) {
-			const struct plant_kind *kind = &plant_kinds[i];
-			bool is_wanted = !*names;
-
-			for (char **name = names; *name; name++)
-				is_wanted |= !strcmp(*name, kind->name);
-			for (int j = 0; is_wanted && j <= NR_QUIET; j++) {
+			if (!is_wanted(&plant_kinds[i], names))
+				continue;
+			for (int j = 0; j <= NR_QUIET; j++) {
 				next_ns += PERIOD_NS;
 				if (next_ns < truth_now_ns())
 					next_ns = truth_now_ns();
 				truth_sleep_until(next_ns);
-				run_frame(frame++, j == NR_QUIET ? kind : NULL, truth);
+				nr_good[i] += run_frame(
+					frame++, j == NR_QUIET ? &plant_kinds[i] : NULL, truth);
 			}
+			has_enough &= nr_good[i] >= options->enough;
 		}
 	}
 }
@@ -100,6 +123,7 @@ static void run_all(const struct options *options, char **names, int truth)
 static int parse_options(int argc, char **argv, struct options *options)
 {
 	static const struct option known[] = {
+		{"enough", required_argument, NULL, 'e'},
 		{"rounds", required_argument, NULL, 'r'},
 		{"scratch", required_argument, NULL, 's'},
 		{"truth", required_argument, NULL, 't'},
@@ -108,7 +132,9 @@ static int parse_options(int argc, char **argv, struct options *options)
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", known, NULL)) >= 0) {
-		if (option == 'r')
+		if (option == 'e')
+			options->enough = (unsigned int)strtoul(optarg, NULL, 10);
+		else if (option == 'r')
 			options->rounds = (unsigned int)strtoul(optarg, NULL, 10);
 		else if (option == 's')
 			options->scratch = optarg;
@@ -122,12 +148,12 @@ static int parse_options(int argc, char **argv, struct options *options)
 
 int main(int argc, char **argv)
 {
-	struct options options = {.scratch = ".", .rounds = 4};
+	struct options options = {.scratch = ".", .rounds = 10, .enough = 3};
 	int truth, ret;
 
 	if (parse_options(argc, argv, &options) < 0) {
-		fprintf(stderr, "Usage: plant [--rounds N] [--scratch DIR] [--truth FILE] "
-				"[KIND]...\n");
+		fprintf(stderr, "Usage: plant [--rounds N] [--enough N] [--scratch DIR] "
+				"[--truth FILE] [KIND]...\n");
 		return 2;
 	}
 	MARKER_THREAD("victim");
