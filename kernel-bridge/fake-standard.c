@@ -31,6 +31,8 @@ const char fake_standard_classes[] =
 	"class block_rq_requeue dev:u32 sector:u64 nr_sector:u32 ioprio:u16 rwbs:string\n"
 	"class block_bio_remap dev:u32 sector:u64 nr_sector:u32 old_dev:u32 old_sector:u64 "
 	"rwbs:string\n"
+	"class block_rq_remap dev:u32 sector:u64 nr_sector:u32 old_dev:u32 old_sector:u64 "
+	"nr_bios:u32 rwbs:string\n"
 	"class block_rq_merge dev:u32 sector:u64 nr_sector:u32 bytes:u32 ioprio:u16 rwbs:string "
 	"comm:string\n"
 	"class block_getrq dev:u32 sector:u64 nr_sector:u32 rwbs:string comm:string\n"
@@ -102,5 +104,5 @@ const char fake_standard_classes[] =
 	"argp:x64 argsz:u64\n"
 	"class syscall_entry_flock fd:u32 cmd:u32\n"
 	"class syscall_entry_getppid\n"
-	"class lttng_statedump_process_state tid:s32 pid:s32 ppid:s32 name:string type:s32 "
-	"mode:s32 submode:s32 status:s32 cpu:u32\n";
+	"class lttng_statedump_process_state tid:s32 vtid:s32 pid:s32 vpid:s32 ppid:s32 "
+	"name:string type:s32 mode:s32 submode:s32 status:s32 cpu:u32\n";

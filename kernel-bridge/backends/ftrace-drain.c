@@ -138,6 +138,9 @@ static int deliver(struct ftrace *ftrace, struct ftrace_stream *stream,
 		return -EBADMSG;
 	memcpy(&type, record->bytes + common->type_offset, sizeof(type));
 	ret = translate(ftrace, record, type, &event);
+	/* One event that is not as its format says is not worth the recording. */
+	if (ret == -EBADMSG)
+		return tell_loss(ftrace, stream, 1, record->stamp);
 	if (ret <= 0)
 		return ret;
 	memcpy(&event.tid, record->bytes + common->pid_offset, sizeof(event.tid));

@@ -28,7 +28,10 @@ struct format_op {
 	uint16_t offset, size;
 };
 
-enum { FORMAT_MAX_OPS = 64 };
+enum {
+	FORMAT_MAX_OPS = 64,
+	FORMAT_SPARE = 16, /* bytes behind a record and a payload that a move may touch */
+};
 
 struct format_plan {
 	uint32_t id;		   /* common_type */
@@ -85,7 +88,8 @@ int format_read_arguments(struct tep_handle *tep, const char *text, size_t size,
 /**
  * format_translate() - a record's payload.
  * @record_size: bytes at @record, from the page
- * @capacity: bytes at @payload; plan->max_payload_size and a page will do
+ * @record: FORMAT_SPARE bytes behind it can be read
+ * @capacity: bytes at @payload; plan->max_payload_size, FORMAT_SPARE and a page will do
  * Return: bytes of payload, or -EBADMSG when the record is shorter than its format.
  */
 int format_translate(const struct format_plan *plan, const uint8_t *record, uint32_t record_size,

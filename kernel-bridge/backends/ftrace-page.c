@@ -25,7 +25,8 @@ int ftrace_page_open(struct ftrace_page_reader *reader, int fd)
 	memset(reader, 0, sizeof(*reader));
 	reader->fd = fd;
 	reader->page_size = (size_t)sysconf(_SC_PAGESIZE);
-	reader->page = aligned_alloc(reader->page_size, reader->page_size);
+	/* Behind the last record a few bytes can be read: format_translate() does. */
+	reader->page = aligned_alloc(reader->page_size, 2 * reader->page_size);
 	return reader->page ? 0 : -ENOMEM;
 }
 

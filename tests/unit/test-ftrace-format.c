@@ -105,7 +105,7 @@ static void test_switch(void)
 	const int64_t state = INT64_MIN + 2;
 	struct format_plan plan, lazy_plan;
 	struct trace_event_class *class = NULL, *lazy_class = NULL;
-	uint8_t record[72] = {0}, payload[512];
+	uint8_t record[72 + FORMAT_SPARE] = {0}, payload[512];
 	struct trace_event event;
 
 	ok(read_plan(usual_switch, switch_fields(), &plan, &class) == 0 && plan.id == 372,
@@ -146,7 +146,7 @@ static void test_located(void)
 {
 	const uint32_t numbers[2] = {7, 8};
 	const uint64_t work = 0xffff888000000010;
-	uint8_t record[64] = {0}, payload[512];
+	uint8_t record[64 + FORMAT_SPARE] = {0}, payload[512];
 	struct trace_event_class *class = NULL;
 	struct format_plan plan;
 	struct trace_event event;
