@@ -11,6 +11,8 @@
 
 #define MAX_LINES 40 /* of tiles; of more, the longest are shown */
 #define LINE_WIDTH 100
+#define MAX_TOTALS 8
+#define MIN_SEGMENTS_FOR_TOTALS 12
 #define FIXED_WIDTH 59 /* of a tile's line before the culprit */
 
 static double ms(uint64_t ns)
@@ -52,14 +54,14 @@ static void print_fields(const struct history *history, const struct why_answer 
 
 	describe_fields(history, instance->class, payload, text, sizeof(text));
 	if (*text)
-		fprintf(file, "  %s", text);
+		fprintf(file, "fields: %s\n", text);
 	if (instance->is_instant)
 		return;
 	for (uint32_t i = thread->spans.items[instance->source].result; i != HISTORY_NONE;
 	     i = history->results.items[i].next) {
 		describe_fields(history, history->results.items[i].class,
 				history->results.items[i].payload, text, sizeof(text));
-		fprintf(file, "  result: %s", text);
+		fprintf(file, "result: %s\n", text);
 	}
 }
 
@@ -75,9 +77,9 @@ static void print_times(const struct history *history, const struct why *why,
 		fprintf(file, "  due %.6f s, %s by %.3f ms", (double)instance->due / 1e9,
 			why_late_ns(instance) > 0 ? "LATE" : "in time",
 			ms((uint64_t)llabs(why_late_ns(instance))));
+	fputc('\n', file);
 	if (why)
 		print_fields(history, answer, file);
-	fputc('\n', file);
 	if (why)
 		fprintf(file, "typical (median of %zu): %.3f ms; this one %.3f ms %s\n",
 			why->instances.nr, ms(why->typical_ns),
@@ -200,6 +202,29 @@ static uint64_t shortest_shown(const struct why_answer *answer)
 	return shortest;
 }
 
+/* Class, culprit and root at the end of a line; the root below where the line would be too long. */
+static void print_cause(enum cause_class class, const char *culprit, const char *root, FILE *file)
+{
+	if (!*culprit && !*root)
+		fprintf(file, "%s\n", cause_name(class));
+	else if (FIXED_WIDTH + strlen(culprit) + strlen(root) <= LINE_WIDTH || !*root)
+		fprintf(file, "%-17s %s%s\n", cause_name(class), culprit, root);
+	else
+		fprintf(file, "%-17s %s\n%*s%s\n", cause_name(class), culprit, FIXED_WIDTH - 2, "",
+			root);
+}
+
+/* "  <- block-io reader[103]", or "" where the direct cause is the root. */
+static void describe_root(const struct history *history, uint8_t class, uint32_t thread, char *text,
+			  size_t size)
+{
+	char who[DESCRIBE_SIZE / 2] = "";
+
+	if (thread != HISTORY_NONE)
+		describe_thread(history, thread, who, sizeof(who));
+	snprintf(text, size, "  <- %s %s", cause_name(class), who);
+}
+
 static double excess_of(const struct why_answer *answer, const struct why_segment *segment)
 {
 	for (size_t i = 0; i < answer->totals.nr; i++) {
@@ -220,27 +245,44 @@ static void print_segment(const struct history *history, const struct why *why,
 	char culprit[DESCRIBE_SIZE], root[DESCRIBE_SIZE] = "", excess[16] = "";
 
 	describe_culprit(history, &segment->tile, culprit, sizeof(culprit));
-	if (segment->chain.nr_links) {
-		char who[DESCRIBE_SIZE / 2];
-
-		describe_thread(history, segment->chain.root_culprit, who, sizeof(who));
-		snprintf(root, sizeof(root), "  <- %s %s", cause_name(segment->chain.root_class),
-			 who);
-	}
+	if (segment->chain.nr_links)
+		describe_root(history, segment->chain.root_class, segment->chain.root_culprit, root,
+			      sizeof(root));
 	if (why)
 		snprintf(excess, sizeof(excess), "%+.3f", excess_of(answer, segment));
 	fprintf(file, "%+9.3f %9.3f %9s  %-9s ", ms(segment->tile.begin - answer->instance.begin),
 		ms(segment->tile.end - segment->tile.begin), excess,
 		state_name(segment->tile.state));
-	if (*culprit || *root)
-		fprintf(file, "%-17s %s%s%s", cause_name(segment->tile.class), culprit,
-			FIXED_WIDTH + strlen(culprit) + strlen(root) > LINE_WIDTH
-				? "\n                                                         "
-				: "",
-			root);
-	else
-		fputs(cause_name(segment->tile.class), file);
-	fputc('\n', file);
+	print_cause(segment->tile.class, culprit, root, file);
+}
+
+/* Where many tiles make it hard to see: what they add up to. */
+static void print_totals(const struct history *history, const struct why *why,
+			 const struct why_answer *answer, FILE *file)
+{
+	uint64_t length = answer->instance.end - answer->instance.begin;
+
+	if (answer->segments.nr <= MIN_SEGMENTS_FOR_TOTALS)
+		return;
+	fprintf(file, "\n%9s %9s %9s  %-9s %-17s %s\n", "total", "ms", why ? "excess" : "", "share",
+		"class", "culprit");
+	for (size_t i = 0; i < answer->totals.nr && i < MAX_TOTALS; i++) {
+		const struct why_total *total = &answer->totals.items[i];
+		char culprit[DESCRIBE_SIZE / 2] = "", root[DESCRIBE_SIZE] = "", excess[16] = "";
+
+		if (total->culprit != HISTORY_NONE)
+			describe_thread(history, total->culprit, culprit, sizeof(culprit));
+		if (total->root_class != total->class || total->root_culprit != total->culprit)
+			describe_root(history, total->root_class, total->root_culprit, root,
+				      sizeof(root));
+		if (why)
+			snprintf(excess, sizeof(excess), "%+.3f", (double)total->excess_ns / 1e6);
+		fprintf(file, "%9s %9.3f %9s  %5.1f %%   ", "", ms(total->ns), excess,
+			100 * (double)total->ns / (double)length);
+		print_cause(total->class, culprit, root, file);
+	}
+	if (answer->totals.nr > MAX_TOTALS)
+		fprintf(file, "%9s and %zu more\n", "...", answer->totals.nr - MAX_TOTALS);
 }
 
 static void print_segments(const struct history *history, const struct why *why,
@@ -301,6 +343,7 @@ void report_why(const struct history *history, const struct why *why,
 	print_head(history, why, answer, file);
 	print_times(history, why, answer, file);
 	print_sentence(history, answer, file);
+	print_totals(history, why, answer, file);
 	print_segments(history, why, answer, file);
 	print_foot(history, answer, file);
 }
