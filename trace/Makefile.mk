@@ -39,3 +39,13 @@ check_PROGRAMS += tests/write-sample-trace
 tests_write_sample_trace_SOURCES = tests/write-sample-trace.c tests/sample-trace.c \
 	tests/sample-trace.h
 tests_write_sample_trace_LDADD = libtrace.la
+
+# weft's and babeltrace2's reading of any trace, compared: tests/compare-babeltrace TRACE
+if HAVE_BABELTRACE2
+check_PROGRAMS += tests/compare-babeltrace
+tests_compare_babeltrace_SOURCES = tests/compare-babeltrace.c tests/babeltrace-events.c \
+	tests/babeltrace-events.h
+tests_compare_babeltrace_CPPFLAGS = $(AM_CPPFLAGS) $(BABELTRACE2_CFLAGS)
+tests_compare_babeltrace_LDADD = libtrace.la $(BABELTRACE2_LIBS)
+endif
+dist_check_SCRIPTS += tests/system/test-babeltrace.sh
