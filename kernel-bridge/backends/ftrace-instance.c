@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { REMOVE_TRIES = 200, REMOVE_PAUSE_NS = 5000000 };
+enum { REMOVE_TRIES = 200, REMOVE_PAUSE_NS = 5000000, MAX_SAME = 64 };
 
 /* When a process began, in clock ticks since boot; 0 when there is none of that pid. */
 static uint64_t start_time(pid_t pid)
@@ -110,6 +110,24 @@ static int set_up(struct ftrace_instance *instance, const char *clock, uint32_t 
 	return tracefs_write(instance->dir, "buffer_size_kb", text, 0);
 }
 
+/* A folder of its own; a process may have several recordings at once. Return: 0 or -errno. */
+static int make_dir(const char *root, const char *suffix, char *ret_path, size_t size)
+{
+	uint64_t began = start_time(getpid());
+	int ret = -EEXIST;
+
+	for (int number = 0; number < MAX_SAME && ret == -EEXIST; number++) {
+		snprintf(ret_path, size, "%s/instances/weft-%d-%" PRIu64 "-%s", root,
+			 (int)getpid(), began, suffix);
+		if (number)
+			snprintf(ret_path + strlen(ret_path), size - strlen(ret_path), "-%d",
+				 number);
+		remove_dir(ret_path, 1); /* of a probe of ours that was interrupted */
+		ret = mkdir(ret_path, 0700) < 0 ? -errno : 0;
+	}
+	return ret;
+}
+
 int ftrace_instance_open(struct ftrace_instance *instance, const char *suffix, const char *clock,
 			 uint32_t buffer_kb, const char **ret_what)
 {
@@ -122,11 +140,9 @@ int ftrace_instance_open(struct ftrace_instance *instance, const char *suffix, c
 	*ret_what = "instances";
 	if (!root)
 		return -ENOENT;
-	snprintf(path, sizeof(path), "%s/instances/weft-%d-%" PRIu64 "-%s", root, (int)getpid(),
-		 start_time(getpid()), suffix);
-	remove_dir(path, 1); /* of a probe of ours that was interrupted */
-	if (mkdir(path, 0700) < 0)
-		return -errno;
+	ret = make_dir(root, suffix, path, sizeof(path));
+	if (ret < 0)
+		return ret;
 	strcpy(instance->dir, path);
 	ret = set_up(instance, clock, buffer_kb, ret_what);
 	if (ret == 0) {
