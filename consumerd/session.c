@@ -256,9 +256,9 @@ void session_finish(struct session *session, uint64_t now)
 	trace_writer_clock_error(session->output.writer, session->clock_error_ns);
 	session->end_ns = is_scripted ? session->output.last_ns
 				      : clock_map_ns(session->output.clock_borrow, now);
-	session->backend->close(session->backend_self);
-	session->backend_self = NULL;
-	/* Before the counts, for a packet that cannot be written is counted as discarded. */
+	/* The backend is closed with session_destroy(): the kernel takes its time over that, and
+	 * other sessions go on here. Before the counts, for a packet that cannot be written is
+	 * counted as discarded. */
 	output_flush(&session->output, session->end_ns);
 	session_publish_stats(session);
 	output_close(&session->output, session->end_ns);
