@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 # In the traced program: needs nothing but libc, exports one versioned symbol.
 lib_LTLIBRARIES += libmarker.la
-libmarker_la_SOURCES = libmarker/announce.c libmarker/decide.c libmarker/internal.h libmarker/note.c libmarker/note.h \
+libmarker_la_SOURCES = libmarker/announce.c libmarker/decide.c libmarker/internal.h libmarker/names.h libmarker/note.c libmarker/note.h \
 	libmarker/process.c libmarker/registry.c libmarker/rendezvous.c libmarker/rendezvous.h libmarker/ring-write.c \
 	libmarker/ring.h libmarker/rings.c libmarker/thread.c libmarker/wire.h
+libmarker_la_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/libmarker/names.h
 libmarker_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden -ftls-model=initial-exec
 libmarker_la_LDFLAGS = -version-info 0:0:0 -Wl,--version-script=$(top_srcdir)/libmarker/libmarker.map \
 	-Wl,-z,nodelete

@@ -15,7 +15,8 @@
 #include "libmarker/internal.h"
 
 #define PAGE ((size_t)4096)
-#define NESTED_DATA_SIZE (64u * 1024)
+#define DEFAULT_DATA_SIZE (1u << 20)
+#define NESTED_PART 16u /* lanes 1 and 2 have this part of lane 0 */
 #define MIN_DATA_SIZE (64u * 1024)
 #define MAX_DATA_SIZE (1u << 30)
 #define MAX_POOL 64u
@@ -32,15 +33,16 @@ struct ring_lane *ring_lane_of(struct ring_shared *shared, uint32_t lane)
 	return (struct ring_lane *)((char *)shared + LANES_OFF) + lane;
 }
 
+/* Handlers write less than what they interrupt. */
 static uint32_t lane_size(uint32_t lane)
 {
 	uint32_t size = process.wish.lane_data_size;
 
-	if (lane)
-		return NESTED_DATA_SIZE;
 	if (size < MIN_DATA_SIZE || size > MAX_DATA_SIZE || (size & (size - 1)))
-		size = 1u << 20;
-	return size;
+		size = DEFAULT_DATA_SIZE;
+	if (!lane)
+		return size;
+	return size / NESTED_PART < MIN_DATA_SIZE ? MIN_DATA_SIZE : size / NESTED_PART;
 }
 
 /* The memfd: sealed, so that it can shrink under nobody. */

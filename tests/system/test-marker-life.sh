@@ -160,4 +160,6 @@ is "a program without markers makes nothing" "$(ls -A "$tap_dir/empty")" ""
 needed=$(readelf -d "$LIBMARKER" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -v '^ld-linux')
 is "libmarker needs libc and nothing else" "$needed" "libc.so.6"
 is "and exports one symbol" "$(readelf -W --dyn-syms "$LIBMARKER" | awk '$5 == "GLOBAL" && $7 != "UND" && $4 != "OBJECT" {print $8}')" "weft_marker_object_v1@@WEFT_1"
+is "in a static library all its names begin with weft_" \
+	"$(nm -g --defined-only "$top_builddir/.libs/libmarker.a" 2>/dev/null | awk 'NF == 3 && $3 !~ /^weft_/ {print $3}')" ""
 done_testing
