@@ -2,7 +2,8 @@
 noinst_LTLIBRARIES += libbridge.la
 libbridge_la_SOURCES = kernel-bridge/backend.h kernel-bridge/bridge.c kernel-bridge/bridge.h \
 	kernel-bridge/backends/fake.c kernel-bridge/backends/none.c kernel-bridge/backends/ftrace.c \
-	kernel-bridge/backends/ftrace.h kernel-bridge/backends/ftrace-drain.c kernel-bridge/backends/ftrace-events.c \
+	kernel-bridge/backends/ftrace.h kernel-bridge/backends/ftrace-drain.c kernel-bridge/backends/ftrace-compat.c \
+	kernel-bridge/backends/ftrace-compat.h kernel-bridge/backends/ftrace-events.c \
 	kernel-bridge/backends/ftrace-events.h kernel-bridge/backends/ftrace-format.c \
 	kernel-bridge/backends/ftrace-format.h kernel-bridge/backends/ftrace-instance.c \
 	kernel-bridge/backends/ftrace-instance.h kernel-bridge/backends/ftrace-page.c \
@@ -12,17 +13,21 @@ libbridge_la_SOURCES = kernel-bridge/backend.h kernel-bridge/bridge.c kernel-bri
 	kernel-bridge/backends/ftrace-watcher.c kernel-bridge/fake-facts.c kernel-bridge/fake-script.c \
 	kernel-bridge/fake-script.h kernel-bridge/fake-standard.c kernel-bridge/fake-words.c \
 	kernel-bridge/fake-words.h kernel-bridge/tracefs.c kernel-bridge/tracefs.h
-nodist_libbridge_la_SOURCES = kernel-bridge/backends/syscall-table.h
+nodist_libbridge_la_SOURCES = kernel-bridge/backends/syscall-table.h kernel-bridge/backends/syscall-table-32.h
 libbridge_la_CPPFLAGS = $(AM_CPPFLAGS) $(TRACEEVENT_CFLAGS)
 libbridge_la_LIBADD = libtrace.la libbase.la $(TRACEEVENT_LIBS)
 
-# Numbers of system calls to their names, by the headers of the machine weft is built for.
-BUILT_SOURCES += kernel-bridge/backends/syscall-table.h
-CLEANFILES += kernel-bridge/backends/syscall-table.h
+# Numbers of system calls to their names, by the headers of the machine weft is built for. Only x86-64
+# has a second table that we know.
+BUILT_SOURCES += $(nodist_libbridge_la_SOURCES)
+CLEANFILES += $(nodist_libbridge_la_SOURCES)
+syscall_table = $(CC) -E -dM - | $(AWK) -f $(top_srcdir)/kernel-bridge/syscall-table.awk
 kernel-bridge/backends/syscall-table.h: $(top_srcdir)/kernel-bridge/syscall-table.awk
-	$(AM_V_GEN)$(MKDIR_P) kernel-bridge/backends && echo '#include <asm/unistd.h>' | $(CC) -E -dM - | \
-		$(AWK) -f $(top_srcdir)/kernel-bridge/syscall-table.awk >$@.tmp && mv $@.tmp $@
-$(libbridge_la_OBJECTS): kernel-bridge/backends/syscall-table.h
+	$(AM_V_GEN)$(MKDIR_P) kernel-bridge/backends && echo '#include <asm/unistd.h>' | $(syscall_table) >$@.tmp && mv $@.tmp $@
+kernel-bridge/backends/syscall-table-32.h: $(top_srcdir)/kernel-bridge/syscall-table.awk
+	$(AM_V_GEN)$(MKDIR_P) kernel-bridge/backends && { echo '#if defined(__x86_64__) && !defined(__ILP32__)'; \
+		echo '#include <asm/unistd_32.h>'; echo '#endif'; } | $(syscall_table) >$@.tmp && mv $@.tmp $@
+$(libbridge_la_OBJECTS): $(nodist_libbridge_la_SOURCES)
 EXTRA_DIST += kernel-bridge/syscall-table.awk
 
 UNIT_TESTS += tests/unit/test-fake

@@ -9,7 +9,11 @@ END {
 		number = value[name]
 		while (number in value)
 			number = value[number]
-		if (number ~ /^[0-9]+$/)
-			printf "\t[%d] = \"%s\",\n", number, substr(name, 6)
+		if (number !~ /^[0-9]+$/)
+			continue
+		printf "\t[%d] = \"%s\",\n", number, substr(name, 6)
+		if (number + 1 > end)
+			end = number + 1
 	}
+	printf "\t[%d] = NULL,\n", end # no macros at all: still an array
 }

@@ -113,9 +113,9 @@ static int translate(struct ftrace *ftrace, const struct ftrace_record *record, 
 				       FTRACE_PAYLOAD);
 	} else if (ftrace->has_syscalls &&
 		   (type == ftrace->syscalls.enter_id || type == ftrace->syscalls.exit_id)) {
-		ret = ftrace_syscalls_translate(&ftrace->syscalls, &ftrace->sink,
-						type == ftrace->syscalls.enter_id, record->bytes,
-						record->size, ftrace->payload, &event->class);
+		ret = ftrace_syscalls_translate(
+			&ftrace->syscalls, &ftrace->sink, type == ftrace->syscalls.enter_id,
+			event->tid, record->bytes, record->size, ftrace->payload, &event->class);
 	} else {
 		return 0;
 	}
@@ -137,13 +137,13 @@ static int deliver(struct ftrace *ftrace, struct ftrace_stream *stream,
 	if (record->size < 8 || record->size < common->pid_offset + 4u)
 		return -EBADMSG;
 	memcpy(&type, record->bytes + common->type_offset, sizeof(type));
+	memcpy(&event.tid, record->bytes + common->pid_offset, sizeof(event.tid));
 	ret = translate(ftrace, record, type, &event);
 	/* One event that is not as its format says is not worth the recording. */
 	if (ret == -EBADMSG)
 		return tell_loss(ftrace, stream, 1, record->stamp);
 	if (ret <= 0)
 		return ret;
-	memcpy(&event.tid, record->bytes + common->pid_offset, sizeof(event.tid));
 	event.stamp = record->stamp > stream->last ? record->stamp : stream->last;
 	event.payload = ftrace->payload;
 	event.pid = -1;

@@ -117,8 +117,8 @@ static int make_dir(const char *root, const char *suffix, char *ret_path, size_t
 	int ret = -EEXIST;
 
 	for (int number = 0; number < MAX_SAME && ret == -EEXIST; number++) {
-		snprintf(ret_path, size, "%s/instances/weft-%d-%" PRIu64 "-%s", root,
-			 (int)getpid(), began, suffix);
+		snprintf(ret_path, size, "%s/instances/weft-%d-%" PRIu64 "-%s", root, (int)getpid(),
+			 began, suffix);
 		if (number)
 			snprintf(ret_path + strlen(ret_path), size - strlen(ret_path), "-%d",
 				 number);

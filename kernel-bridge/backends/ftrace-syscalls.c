@@ -37,14 +37,17 @@ int ftrace_syscalls_open(struct ftrace_syscalls *syscalls, struct tep_handle *te
 		return ret;
 	if (syscalls->enter_format.nr_args < 6 || !syscalls->exit_format.ret_size)
 		return -EINVAL;
-	syscalls->nr_calls = ftrace_nr_syscalls();
-	syscalls->calls = calloc(syscalls->nr_calls + 1, sizeof(*syscalls->calls));
-	return syscalls->calls ? 0 : -ENOMEM;
+	syscalls->calls = calloc(ftrace_nr_syscalls() + 1, sizeof(*syscalls->calls));
+	syscalls->compat_calls =
+		calloc(ftrace_nr_syscalls_32() + 1, sizeof(*syscalls->compat_calls));
+	return syscalls->calls && syscalls->compat_calls ? 0 : -ENOMEM;
 }
 
 void ftrace_syscalls_close(struct ftrace_syscalls *syscalls)
 {
 	free(syscalls->calls);
+	free(syscalls->compat_calls);
+	ftrace_compat_fini(&syscalls->compat);
 	memset(syscalls, 0, sizeof(*syscalls));
 }
 
@@ -69,15 +72,15 @@ static int read_arguments(struct tep_handle *tep, const char *name,
 	return ret;
 }
 
-static int add_arguments(struct ftrace_syscalls *syscalls, uint32_t index, const char *name,
-			 struct trace_event_class *class)
+/* @format_name: whose format names the arguments; NULL: all six, as they are. */
+static int add_arguments(struct ftrace_syscalls *syscalls, struct ftrace_syscall *call,
+			 const char *format_name, struct trace_event_class *class)
 {
-	struct ftrace_syscall *call = &syscalls->calls[index];
 	struct format_argument arguments[6];
-	int nr = name ? read_arguments(syscalls->tep, name, arguments) : -ENOENT;
+	int nr = format_name ? read_arguments(syscalls->tep, format_name, arguments) : -ENOENT;
 	int ret = 0;
 
-	if (nr < 0) { /* no CONFIG_FTRACE_SYSCALLS, or no such call: all six, as they are */
+	if (nr < 0) { /* also without CONFIG_FTRACE_SYSCALLS */
 		nr = 6;
 		for (int i = 0; i < 6; i++) {
 			arguments[i] = (struct format_argument){
@@ -94,24 +97,44 @@ static int add_arguments(struct ftrace_syscalls *syscalls, uint32_t index, const
 	return ret;
 }
 
-static int make_class(struct ftrace_syscalls *syscalls, const struct bridge_sink *sink,
-		      uint32_t index, bool is_entry)
+/* Which call it is. */
+struct call_id {
+	struct ftrace_syscall *call;
+	const char *name; /* NULL: unknown */
+	bool is_compat;
+};
+
+static struct call_id identify(struct ftrace_syscalls *syscalls, bool is_compat, int64_t number)
 {
-	struct ftrace_syscall *call = &syscalls->calls[index];
-	const char *name = index < syscalls->nr_calls ? ftrace_syscall_name(index) : NULL;
+	uint32_t nr = is_compat ? ftrace_nr_syscalls_32() : ftrace_nr_syscalls();
+	uint32_t index = number >= 0 && number < nr ? (uint32_t)number : nr;
+	const char *name = is_compat ? ftrace_syscall_name_32(index) : ftrace_syscall_name(index);
+
+	if (!name)
+		index = nr;
+	return (struct call_id){
+		.call = is_compat ? &syscalls->compat_calls[index] : &syscalls->calls[index],
+		.name = name,
+		.is_compat = is_compat,
+	};
+}
+
+static int make_class(struct ftrace_syscalls *syscalls, const struct bridge_sink *sink,
+		      const struct call_id *id, bool is_entry)
+{
 	struct trace_event_class *class;
 	char text[80];
 	int ret = 0;
 
-	snprintf(text, sizeof(text), "syscall_%s_%s", is_entry ? "entry" : "exit",
-		 name ? name : "unknown");
+	snprintf(text, sizeof(text), "%ssyscall_%s_%s", id->is_compat ? "compat_" : "",
+		 is_entry ? "entry" : "exit", id->name ? id->name : "unknown");
 	class = event_class_create(TRACE_KERNEL, EVENT_INSTANT, text);
 	if (!class)
 		return -ENOMEM;
-	if (!name)
+	if (!id->name)
 		ret = event_class_add_field(class, "id", FIELD_INT, 8, 10, ROLE_NONE);
 	if (ret == 0 && is_entry)
-		ret = add_arguments(syscalls, index, name, class);
+		ret = add_arguments(syscalls, id->call, id->is_compat ? NULL : id->name, class);
 	if (ret == 0 && !is_entry)
 		ret = event_class_add_field(class, "ret", FIELD_INT, 8, 10, ROLE_NONE);
 	if (ret < 0) {
@@ -119,7 +142,7 @@ static int make_class(struct ftrace_syscalls *syscalls, const struct bridge_sink
 		return ret;
 	}
 	event_class_finish(class);
-	return sink->event_class(sink->arg, class, is_entry ? &call->entry : &call->exit);
+	return sink->event_class(sink->arg, class, is_entry ? &id->call->entry : &id->call->exit);
 }
 
 /* A signed number of a record. */
@@ -143,42 +166,42 @@ static uint8_t *put(uint8_t *to, const void *bytes, size_t size)
 }
 
 int ftrace_syscalls_translate(struct ftrace_syscalls *syscalls, const struct bridge_sink *sink,
-			      bool is_entry, const uint8_t *record, uint32_t record_size,
-			      uint8_t *payload, const struct trace_event_class **ret_class)
+			      bool is_entry, int32_t tid, const uint8_t *record,
+			      uint32_t record_size, uint8_t *payload,
+			      const struct trace_event_class **ret_class)
 {
 	const struct format_syscall *format =
 		is_entry ? &syscalls->enter_format : &syscalls->exit_format;
 	uint32_t needed = is_entry ? format->args_offset + 6u * sizeof(long)
 				   : (uint32_t)format->ret_offset + format->ret_size;
-	struct ftrace_syscall *call;
+	struct call_id id;
 	uint8_t *to = payload;
-	uint32_t index;
-	int64_t id;
+	int64_t number;
 
 	if (record_size < needed || record_size < (uint32_t)format->id_offset + format->id_size)
 		return -EBADMSG;
-	id = number_at(record, format->id_offset, format->id_size);
-	index = id >= 0 && id < syscalls->nr_calls && ftrace_syscall_name((uint32_t)id)
-			? (uint32_t)id
-			: syscalls->nr_calls;
-	call = &syscalls->calls[index];
-	if (is_entry ? !call->entry : !call->exit) {
-		int ret = make_class(syscalls, sink, index, is_entry);
+	number = number_at(record, format->id_offset, format->id_size);
+	id = identify(syscalls,
+		      ftrace_nr_syscalls_32() > 1 &&
+			      ftrace_compat_call(&syscalls->compat, tid, is_entry, number),
+		      number);
+	if (is_entry ? !id.call->entry : !id.call->exit) {
+		int ret = make_class(syscalls, sink, &id, is_entry);
 
 		if (ret < 0)
 			return ret;
 	}
-	if (index == syscalls->nr_calls)
-		to = put(to, &id, sizeof(id));
+	if (!id.name)
+		to = put(to, &number, sizeof(number));
 	if (is_entry) {
-		for (unsigned i = 0; i < call->nr_args; i++)
+		for (unsigned i = 0; i < id.call->nr_args; i++)
 			to = put(to, record + format->args_offset + i * sizeof(long),
-				 call->arg_size[i]);
+				 id.call->arg_size[i]);
 	} else {
 		int64_t value = number_at(record, format->ret_offset, format->ret_size);
 
 		to = put(to, &value, sizeof(value));
 	}
-	*ret_class = is_entry ? call->entry : call->exit;
+	*ret_class = is_entry ? id.call->entry : id.call->exit;
 	return (int)(to - payload);
 }

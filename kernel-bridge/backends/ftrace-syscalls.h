@@ -5,13 +5,13 @@
  * Classes are made at a call's first event: syscall_entry_NAME with the arguments the kernel's own
  * formats name, syscall_exit_NAME with ret. Names are those of this machine's asm/unistd.h. A
  * number it does not have (x32's, a newer kernel's) becomes syscall_entry_unknown {id, arg0…arg5}.
- * A 32-bit program's numbers are another table's, and nothing in the record tells: on x86-64 they
- * get the 64-bit call's name.
+ * Calls of 32-bit programs are compat_syscall_entry_NAME {arg0…arg5}, as LTTng names them.
  */
 #ifndef KERNEL_BRIDGE_FTRACE_SYSCALLS_H
 #define KERNEL_BRIDGE_FTRACE_SYSCALLS_H
 
 #include "kernel-bridge/backend.h"
+#include "kernel-bridge/backends/ftrace-compat.h"
 #include "kernel-bridge/backends/ftrace-format.h"
 
 struct ftrace_syscall {
@@ -24,8 +24,9 @@ struct ftrace_syscalls {
 	struct tep_handle *tep;
 	uint32_t enter_id, exit_id; /* common_type */
 	struct format_syscall enter_format, exit_format;
-	struct ftrace_syscall *calls; /* by number; the last is the unknown one */
-	uint32_t nr_calls;
+	struct ftrace_syscall *calls;	     /* by number; the last is the unknown one */
+	struct ftrace_syscall *compat_calls; /* of 32-bit programs, likewise */
+	struct ftrace_compat compat;
 };
 
 /* Reads the formats. Return: 0, -ENOENT when this kernel has no such events, -errno. */
@@ -38,11 +39,15 @@ void ftrace_syscalls_close(struct ftrace_syscalls *syscalls); /* accepts a zeroe
  * Return: bytes of payload, or -errno (-EBADMSG: shorter than its format; others are the sink's).
  */
 int ftrace_syscalls_translate(struct ftrace_syscalls *syscalls, const struct bridge_sink *sink,
-			      bool is_entry, const uint8_t *record, uint32_t record_size,
-			      uint8_t *payload, const struct trace_event_class **ret_class);
+			      bool is_entry, int32_t tid, const uint8_t *record,
+			      uint32_t record_size, uint8_t *payload,
+			      const struct trace_event_class **ret_class);
 
 /* The name of a system call, or NULL. */
 const char *ftrace_syscall_name(uint32_t number);
 uint32_t ftrace_nr_syscalls(void);
+/* Those of 32-bit programs on a 64-bit x86; none elsewhere. */
+const char *ftrace_syscall_name_32(uint32_t number);
+uint32_t ftrace_nr_syscalls_32(void);
 
 #endif

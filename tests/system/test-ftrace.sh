@@ -94,6 +94,18 @@ else
 		grep -Eq " ctx=(8|10|18) sched_waking comm=\"[^\"]*\" tid=$tid " "$tap_dir/out"
 fi
 
+# A program of 32 bits, without a library: exit(3) by i386's number 1, which is write for 64 bits.
+printf '%s\n' 'void _start(void) { __asm__("mov $20, %eax; int $0x80; mov $3, %ebx; mov $1, %eax; int $0x80"); }' >"$tap_dir/small.c"
+if ${CC:-cc} -m32 -nostdlib -static -o "$tap_dir/small" "$tap_dir/small.c" 2>/dev/null && { "$tap_dir/small"; [ $? = 3 ]; }; then
+	run -s syscall -- "$tap_dir/small"
+	is "calls of a 32-bit program have its own names" \
+		"$(counted compat_syscall_entry_getpid) $(counted compat_syscall_exit_getpid) $(counted compat_syscall_entry_exit)" "1 1 1"
+	is "and only they" "$(counted syscall_entry_write)$(counted syscall_entry_writev)" ""
+else
+	skip "calls of a 32-bit program have its own names" "none can be built or run here"
+	skip "and only they" "likewise"
+fi
+
 # A buffer of a few pages, drained rarely: most is overwritten.
 run -k 16 -i 200 -s syscall -- "$work" getppid 200000
 is "a tiny buffer loses events" "$([ "$(value lost)" -gt 0 ] && echo yes)" yes

@@ -251,6 +251,43 @@ static void test_syscalls(void)
 	   "a number beyond the table has no name");
 }
 
+static int nr_looks;
+
+static int look(int32_t tid)
+{
+	nr_looks++;
+	return tid == 9 ? -1 : tid == 7;
+}
+
+/* By x86-64's numbers: 59 execve, 11 munmap, 57 fork; by i386's: 11 execve, 2 fork. */
+static void test_compat(void)
+{
+	struct ftrace_compat compat = {.look = look};
+	int nr_wrong = 0;
+
+	ok(ftrace_compat_call(&compat, 7, true, 0) && !ftrace_compat_call(&compat, 8, true, 0),
+	   "a thread's program is looked at when the thread is new");
+	ok(!ftrace_compat_call(&compat, 8, false, 11) && nr_looks == 2, "and once");
+	ok(!ftrace_compat_call(&compat, 8, true, 59) && ftrace_compat_call(&compat, 8, false, 11) &&
+		   ftrace_compat_call(&compat, 8, true, 4),
+	   "an exec into a 32-bit program is known by the number it returns with");
+	ok(ftrace_compat_call(&compat, 7, true, 11) && !ftrace_compat_call(&compat, 7, false, 59) &&
+		   !ftrace_compat_call(&compat, 7, true, 11),
+	   "so is one out of it");
+	ok(ftrace_compat_call(&compat, 8, true, 11) && ftrace_compat_call(&compat, 8, false, 11),
+	   "one that fails changes nothing");
+	ok(ftrace_compat_call(&compat, 9, false, 2), "of a thread that is gone its fork tells");
+	nr_looks = 0;
+	for (int32_t tid = 100; tid < 10100; tid++)
+		nr_wrong += ftrace_compat_call(&compat, tid, true, 0);
+	for (int32_t tid = 100; tid < 10100; tid++)
+		nr_wrong += ftrace_compat_call(&compat, tid, false, 0);
+	ok(nr_wrong == 0 && nr_looks == 10000 && ftrace_compat_call(&compat, 8, true, 0),
+	   "ten thousand threads are kept apart");
+	ok(!ftrace_compat_call(&compat, 0, true, 0) && nr_looks == 10000, "the idle one has none");
+	ftrace_compat_fini(&compat);
+}
+
 static void test_table(void)
 {
 	uint32_t seen = 0;
@@ -272,6 +309,9 @@ int main(void)
 	test_missing();
 	test_common();
 	test_syscalls();
+#ifdef __x86_64__
+	test_compat();
+#endif
 	test_table();
 	tep_free(tep);
 	return done_testing();
