@@ -24,10 +24,12 @@ static int take_hello(struct program *program, const struct wire_hello *hello, s
 {
 	if (size < sizeof(*hello) || hello->vpid <= 0)
 		return -EPROTO;
+	if (program->has_hello)
+		return 1;
 	program->vpid = hello->vpid;
-	if (!program->has_hello && observer->program)
-		observer->program(observer->arg, program);
 	program->has_hello = true;
+	if (observer->program)
+		observer->program(observer->arg, program);
 	return 1;
 }
 

@@ -11,7 +11,7 @@
 #include "consumerd/statedump.h"
 
 /* Threads looked up in /proc per round; a fork storm must not become ours. */
-#define MAX_LOOKUPS 32
+#define MAX_LOOKUPS 8
 
 static int sink_stream(void *arg, const char *name, int cpu, uint32_t *ret_stream)
 {

@@ -205,12 +205,27 @@ if has_tracefs; then
 			'select((.name | startswith("syscall_entry_clock_nanosleep")) and .tid == $tid) | .ts' | wc -l)" -gt 100
 	ok "interrupts have names and PCI addresses" grep -q '"type":"irq".*"pci":"' kernel/weft/sidecar
 	ok "the state of the machine at the start is there" grep -q '"type":"thread","ns":[0-9]*,"tid":1,' kernel/weft/sidecar
+	LD_PRELOAD=$LIBMARKER "$numbers" -p 1000 >out2 2>err2 &
+	program=$!
+	until_true grep -q first out2
+	"$WEFT" record -d 1 -o machine >out 2>err &
+	record=$!
+	"$WEFT" record -d 0.3 --kernel=sched -o beside >out3 2>err3
+	is "two recordings at once may both have kernel events" $? 0
+	wait $record
+	kill $program
+	wait $program 2>/dev/null
+	ok "each has its own" test "$("$WEFT" dump beside | grep -c sched_switch)" -gt 0
+	ok "a program that was picked up is traced as well" \
+		test "$("$WEFT" dump machine | grep -c syscall_entry_clock_nanosleep)" -gt 100
 	ok "babeltrace2 reads the same number of events" \
 		test "$(babeltrace2 kernel 2>/dev/null | wc -l)" = "$("$WEFT" dump kernel | wc -l)"
 else
 	for sentence in "with ftrace the exit status is the program's" "all markers are there" \
 		"so is the thread's scheduling" "and its system calls" "interrupts have names and PCI addresses" \
-		"the state of the machine at the start is there" "babeltrace2 reads the same number of events"; do
+		"the state of the machine at the start is there" \
+		"two recordings at once may both have kernel events" "each has its own" \
+		"a program that was picked up is traced as well" "babeltrace2 reads the same number of events"; do
 		skip "$sentence" "no tracefs, or not root"
 	done
 fi
