@@ -30,18 +30,29 @@ sets=sched,irq,softirq,block
 
 work() { perf bench -f simple sched pipe -l "$loops"; }
 run_alone() { work >"$dir/seconds"; }
+# under_weft NAME ARGS...: the work under `weft record ARGS`, with a daemon whose CPU time is told.
+under_weft() {
+	local name=$1
+	shift
+	rm -rf "${dir:?}/$name"
+	(
+		TIMEFORMAT='%U %S'
+		time "$WEFT_CONSUMERD" --foreground --exit-when-idle >"$dir/daemon" 2>&1
+	) 2>"$dir/$name.cpu" &
+	local daemon=$!
+	for _ in $(seq 100); do [ -S "$WEFT_RUNDIR/control.sock" ] && break; sleep 0.02; done
+	"$build/weft" record "$@" -o "$dir/$name" -- perf bench -f simple sched pipe -l "$loops" >"$dir/seconds" 2>"$dir/$name.said"
+	wait $daemon
+}
 run_weft() {
-	rm -rf "$dir/weft"
 	if [ -x "$build/weft" ] && [ -x "$WEFT_CONSUMERD" ]; then
-		"$build/weft" record --kernel=$sets -o "$dir/weft" -- perf bench -f simple sched pipe -l "$loops" >"$dir/seconds" 2>"$dir/said"
+		under_weft weft --kernel=$sets
 	else
+		rm -rf "$dir/weft"
 		"$build/tests/bridge-record" -s $sets -i 20 -o "$dir/weft" -- perf bench -f simple sched pipe -l "$loops" >"$dir/seconds"
 	fi
 }
-run_all() { # with system calls and faults of the program as well
-	rm -rf "$dir/all"
-	"$build/weft" record -o "$dir/all" -- perf bench -f simple sched pipe -l "$loops" >"$dir/seconds" 2>"$dir/said-all"
-}
+run_all() { under_weft all; } # timers, system calls and faults of the program as well
 # In an instance of its own. Where the function tracer is locked down (lockdown=integrity), trace-cmd
 # gives up on files it does not need here: in a mount namespace it finds an empty file instead.
 run_trace_cmd() {
@@ -65,7 +76,7 @@ for round in $(seq "$rounds"); do
 	for recorder in $order; do
 		run_alone && alone=$(seconds)
 		"run_$recorder" && with=$(seconds)
-		[ -n "$alone" ] && [ -n "$with" ] || { echo "bench-kernel: $recorder did not run"; cat "$dir/said" "$dir/trace-cmd"; exit 1; }
+		[ -n "$alone" ] && [ -n "$with" ] || { echo "bench-kernel: $recorder did not run"; cat "$dir"/*.said "$dir/daemon" "$dir/trace-cmd"; exit 1; }
 		echo "$alone" >>"$dir/alone"
 		awk "BEGIN { print $with / $alone }" >>"$dir/$recorder.ratio"
 	done
@@ -75,15 +86,15 @@ about="loops=$loops rounds=$rounds alone_us=$(median <"$dir/alone" | awk "{ prin
 for recorder in weft all; do
 	[ -s "$dir/$recorder.ratio" ] || continue
 	bytes=$(find "$dir/$recorder" -path '*kernel*' -type f -printf '%s\n' | awk '{ s += $1 } END { print s }')
-	if [ -x "$build/weft" ]; then
-		said=$dir/said
-		[ $recorder = all ] && said=$dir/said-all
-		recorded=$(grep -oE '[0-9,]+ events' "$said" | tail -1 | tr -dc 0-9)
-		discarded=$(grep -oE '[0-9,]+ discarded' "$said" | tail -1 | tr -dc 0-9)
+	if [ -s "$dir/$recorder.said" ]; then
+		recorded=$(grep -oE '[0-9,]+ events' "$dir/$recorder.said" | tail -1 | tr -dc 0-9)
+		discarded=$(grep -oE '[0-9,]+ discarded' "$dir/$recorder.said" | tail -1 | tr -dc 0-9)
+		cpu=$(awk '{ print ($1 + $2) * 1000 }' "$dir/$recorder.cpu")
 	else
 		recorded=$(sed -n 's/^events=//p' "$dir/seconds") discarded=$(sed -n 's/^lost=//p' "$dir/seconds")
+		cpu=$(sed -n 's/^cpu_ms=//p' "$dir/seconds")
 	fi
-	echo "bench-kernel recorder=weft sets=$([ $recorder = all ] && echo default || echo $sets) ratio=$(median <"$dir/$recorder.ratio") events=$recorded bytes_per_event=$((bytes / (recorded ? recorded : 1))) discarded=$discarded $about"
+	echo "bench-kernel recorder=weft sets=$([ $recorder = all ] && echo default || echo $sets) ratio=$(median <"$dir/$recorder.ratio") events=$recorded bytes_per_event=$((bytes / (recorded ? recorded : 1))) discarded=$discarded recorder_cpu_ms=$cpu $about"
 done
 recorded=$(trace-cmd report -i "$dir/trace.dat" 2>/dev/null | grep -c ': ')
 bytes=$(sed -n 's/^ *\([0-9]*\) bytes in size.*/\1/p' "$dir/trace-cmd" | awk '{ s += $1 } END { print s + 0 }')
