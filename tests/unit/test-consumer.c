@@ -161,14 +161,20 @@ static int announce_program(const char *class)
 	return -1;
 }
 
-static struct collector *start_collector(uint64_t stall_ns)
+static struct collector *start_collector_with(uint64_t stall_ns, uint64_t queue_bytes)
 {
-	struct collector_config config = {.folder = folder, .stall_ns = stall_ns};
+	struct collector_config config = {
+		.folder = folder, .stall_ns = stall_ns, .queue_bytes = queue_bytes};
 	struct collector *collector = NULL;
 
 	if (collector_create(&config, &collector) < 0 || collector_start(collector) < 0)
 		return NULL;
 	return collector;
+}
+
+static struct collector *start_collector(uint64_t stall_ns)
+{
+	return start_collector_with(stall_ns, 0);
 }
 
 /* Threads that stall for less than the bound: one exact order, nothing late. */
@@ -245,6 +251,28 @@ static void test_abandoned(void)
 	collector_destroy(collector);
 	producer_ring_close(&stuck);
 	producer_ring_close(&good);
+}
+
+/* One that holds the others back for as long as it likes: memory bounds it. */
+static void test_memory(void)
+{
+	struct collector *collector = start_collector_with(UINT64_MAX / 16, 1 << 20);
+	struct session *session = open_session(collector, "memory", no_texts);
+	int socket = announce_program("test:number");
+	struct producer_ring stuck;
+	struct totals made;
+	const char *why;
+
+	producer_ring_open(&stuck, clock_detect(&why), getpid());
+	producer_announce(socket, &stuck, 99);
+	producer_begin(&stuck);
+	made = hammer_all(socket, 0);
+	ok(atomic_load_explicit(&session->stats.events, memory_order_relaxed) > 0,
+	   "full queues are written although a lane holds them back");
+	ok(close_session(collector, session).events == made.events, "and nothing of them is lost");
+	close(socket);
+	collector_destroy(collector);
+	producer_ring_close(&stuck);
 }
 
 /* A program killed between two markers: what it committed is there. */
@@ -439,6 +467,7 @@ int main(void)
 	test_order();
 	test_late();
 	test_abandoned();
+	test_memory();
 	test_killed();
 	test_sessions();
 	test_bad_records();
