@@ -3,8 +3,8 @@
  * tiling.c - an interval of a thread, cut into tiles without gap or overlap.
  *
  * The thread's states cut it first; each state is then cut by what tells more: running by the
- * interrupts and softirqs of its CPU and by bursts of faults, runnable by who had its CPU, blocked
- * by the hand-overs of the lock it waited for.
+ * interrupts and softirqs of its CPU, by bursts of faults and by the fault it ends in, runnable by
+ * who had its CPU, blocked by the hand-overs of the lock it waited for.
  */
 #include "viewer/analysis/causality.h"
 
@@ -13,6 +13,8 @@ struct walk {
 	uint32_t thread;
 	tile_visitor visit;
 	void *arg;
+	uint64_t fault_ns; /* from here on the slice is the kernel's, in a fault that will wait */
+	uint64_t fault_address;
 };
 
 static struct tile empty_tile(uint64_t begin, uint64_t end, enum thread_state state, int cpu)
@@ -38,12 +40,26 @@ static int emit(const struct walk *walk, const struct tile *tile)
 	return tile->begin < tile->end ? walk->visit(walk->arg, tile) : 0;
 }
 
-/* The thread's own time, less bursts of minor faults. */
+/* The way into the wait for a page: what the kernel does until it has asked the device. */
+static int walk_fault(const struct walk *walk, uint64_t from, uint64_t to, int cpu)
+{
+	struct tile tile = empty_tile(from, to, STATE_RUNNING, cpu);
+
+	tile.class = CAUSE_FAULT_MAJOR;
+	tile.object = OBJECT_PAGE;
+	tile.address = walk->fault_address;
+	return emit(walk, &tile);
+}
+
+/* The thread's own time, less its faults. */
 static int walk_own(const struct walk *walk, uint64_t from, uint64_t to, int cpu)
 {
 	const struct history_thread *thread = history_thread(walk->history, walk->thread);
+	uint64_t end = to;
 	int ret = 0;
 
+	if (to > walk->fault_ns)
+		to = from > walk->fault_ns ? from : walk->fault_ns;
 	while (from < to && ret == 0) {
 		const struct fault_burst *burst = burst_from(thread, from);
 		struct tile tile = empty_tile(from, to, STATE_RUNNING, cpu);
@@ -60,7 +76,7 @@ static int walk_own(const struct walk *walk, uint64_t from, uint64_t to, int cpu
 		ret = emit(walk, &tile);
 		from = tile.end;
 	}
-	return ret;
+	return ret ? ret : walk_fault(walk, to, end, cpu);
 }
 
 static int walk_running(const struct walk *walk, uint64_t from, uint64_t to, int cpu_number)
@@ -221,9 +237,31 @@ static int walk_stopped(const struct walk *walk, const struct state_item *item, 
 
 	tile.class = CAUSE_STOPPED;
 	tile.waking = item->waking;
-	if (wake_of(walk->history, item->waking).kind == WAKE_BY_THREAD)
-		tile.culprit = walk->history->wakings.items[item->waking].waker;
+	tile.culprit = signals_stopper(walk->history, history_thread(walk->history, walk->thread),
+				       item->ns);
 	return emit(walk, &tile);
+}
+
+/* Does this slice end in the wait of a fault for its page? Then the walk remembers since when. */
+static void find_fault(struct walk *walk, const struct state_item *item, uint64_t item_end)
+{
+	const struct history_thread *thread = history_thread(walk->history, walk->thread);
+	const struct fault_item *fault;
+	struct tile wait;
+
+	walk->fault_ns = HISTORY_OPEN;
+	if (item->state != STATE_RUNNING || item_end == HISTORY_OPEN ||
+	    item[1].state != STATE_BLOCKED)
+		return;
+	fault = fault_at(thread, item_end);
+	if (!fault || fault->ns < item->ns)
+		return;
+	wait = empty_tile(item_end, item_end, STATE_BLOCKED, -1);
+	cause_of_wait(walk->history, walk->thread, &item[1], &wait);
+	if (wait.class != CAUSE_FAULT_MAJOR)
+		return;
+	walk->fault_ns = fault->ns;
+	walk->fault_address = fault->address;
 }
 
 static int walk_state(const struct walk *walk, const struct state_item *item, uint64_t item_end,
@@ -250,7 +288,11 @@ int tiling_walk(const struct history *history, uint32_t thread_index, uint64_t f
 		tile_visitor visit, void *arg)
 {
 	const struct history_thread *thread = history_thread(history, thread_index);
-	struct walk walk = {.history = history, .thread = thread_index, .visit = visit, .arg = arg};
+	struct walk walk = {.history = history,
+			    .thread = thread_index,
+			    .visit = visit,
+			    .arg = arg,
+			    .fault_ns = HISTORY_OPEN};
 	int ret = 0;
 
 	for (size_t i = state_index(thread, from); from < to && ret == 0; i++) {
@@ -260,6 +302,7 @@ int tiling_walk(const struct history *history, uint32_t thread_index, uint64_t f
 
 		if (end <= from)
 			continue;
+		find_fault(&walk, &thread->states.items[i], item_end);
 		/* Nothing is known beyond the last event. */
 		if (item_end == HISTORY_OPEN && end > history->end_ns &&
 		    thread->states.items[i].state != STATE_UNKNOWN) {
