@@ -24,4 +24,5 @@ tests_system_order_load_SOURCES = tests/system/order-load.c \
 	examples/disturb/truth.c examples/disturb/truth.h \
 	examples/disturb/cold-file.c examples/disturb/cold-file.h
 tests_system_order_load_LDFLAGS = -pthread
+dist_check_SCRIPTS += tests/system/test-causes.sh tests/system/test-demo.sh
 EXTRA_DIST += scripts/compare-causes.jq bench/verify-order.sh tests/system/judge-causes.jq

@@ -63,8 +63,7 @@ void plant_starve(struct player *player, uint64_t packet)
 	} while (!ret && now_ns < begin_ns + STARVE_LONGEST_NS && now_ns < due_ns + STARVE_NS);
 	if (ret < 0)
 		fprintf(stderr, "player: cannot read the cold file: %s\n", strerror(-ret));
-	/* The frames that were still in the queues came in time: from "due_ns" on none was there.
-	 */
+	/* The frames that were still in the queues came in time: from "due_ns" on none was there. */
 	truth_write(player->truth,
 		    "{\"kind\":\"starve\",\"begin_ns\":%llu,\"end_ns\":%llu,\"due_ns\":%llu,"
 		    "\"tid\":%d,\"frame\":%llu,\"class\":\"block-io\",\"reads\":%llu,"

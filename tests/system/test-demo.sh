@@ -9,6 +9,11 @@ mkdir -m 700 "$WEFT_RUNDIR"
 command -v ffmpeg >/dev/null || skip_all "ffmpeg is not installed"
 command -v jq >/dev/null || skip_all "jq is not installed"
 
+# On the disk of the build folder: in memory no frame can be starved by reads.
+WEFT_DEMO=$(mktemp -d "$WEFT_BUILD/demo.XXXXXX")
+export WEFT_DEMO
+trap 'rm -rf "$tap_dir" "$WEFT_DEMO"' EXIT
+
 status=0
 "$top_srcdir/scripts/demo" >"$tap_dir/demo" 2>&1 || status=$?
 sed 's/^/# /' "$tap_dir/demo"
