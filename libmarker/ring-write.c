@@ -170,7 +170,8 @@ static bool make_room(struct lane_writer *writer, const struct lane_view *view, 
 		return false;
 	if (untold)
 		tell_discarded(writer, view, clock, untold);
-	writer->limit = read_pos + size;
+	/* The fast path reads the counter only. */
+	writer->limit = clock <= CLOCK_FAST ? read_pos + size : 0;
 	return true;
 }
 
@@ -274,33 +275,34 @@ struct weft_marker_slot ring_reserve(struct weft_marker_place *place, uint32_t s
 				     uint32_t generation)
 {
 	uintptr_t frame = stack_pointer();
-	struct lane_writer *writer;
+	struct thread *thread = thread_self;
+	struct lane_writer *writer = &thread->lanes[0];
 	struct ring_record *record;
 	struct ring_lane *lane;
-	uint64_t pos, ticks;
-	struct lane_view view;
-	uint32_t clock;
+	uint64_t pos, head;
 
-	clock = thread_self->clock;
-	writer = &thread_self->lanes[0];
 	/* Relaxed: the place has read on_generation with acquire, so that the lane is of a ring
 	 * that knows its class, or gone. */
 	lane = __atomic_load_n(&writer->lane, __ATOMIC_RELAXED);
 	if (unlikely(!lane || atomic_load_explicit(&lane->writing, memory_order_relaxed)))
 		return reserve_slow(place, size, generation, frame);
 
-	/* As in lane_reserve(). A limit that is not wiped vouches for the view as well. */
+	/* As in lane_reserve(). A limit that is not wiped vouches for what was read before it. */
 	atomic_store_explicit(&lane->writing, frame, memory_order_relaxed);
-	view = (struct lane_view){lane, writer->data, writer->mask};
-	atomic_signal_fence(memory_order_seq_cst);
 	pos = atomic_load_explicit(&lane->write_pos, memory_order_relaxed);
-	if (unlikely(pos + ring_record_size(size) > *(volatile uint64_t *)&writer->limit ||
-		     clock > CLOCK_FAST))
-		return lane_reserve(writer, lane, clock, place->event_class, size, frame);
-	ticks = tsc_now(clock);
-	record = record_begin(&view, pos, ticks, place->event_class, size);
+	record = (struct ring_record *)(writer->data + (pos & writer->mask));
+	head = (uint64_t)size << 32 | place->event_class;
+	/* Nothing but the stamp is left to do after the clock was read: "writing" before it, and
+	 * the address and the head as well, for time's sake. */
+	__asm__ volatile("" : "+r"(record), "+r"(head)::"memory");
+	if (unlikely(pos + ring_record_size(size) > writer->limit))
+		return lane_reserve(writer, lane, thread->clock, place->event_class, size, frame);
+	record->ticks = tsc_now(thread->clock);
+	memcpy(&record->class, &head, sizeof(head));
 	return (struct weft_marker_slot){(char *)(record + 1), (struct weft_marker_lane *)lane};
 }
+_Static_assert(offsetof(struct ring_record, size) == offsetof(struct ring_record, class) + 4,
+	       "the head of a record is one word, little-endian");
 
 static const char *text_or_null(const char *text)
 {
