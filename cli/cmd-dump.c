@@ -251,7 +251,7 @@ const struct command command_dump = {
 		"  --user         markers only\n"
 		"\n"
 		"Columns: time in seconds, CPU, thread, h in a hard interrupt or s in a softirq,\n"
-		"name, fields. A marker's CPU is the one its thread was switched to last.\n"
+		"name, fields. A marker's CPU is told by the kernel events before it.\n"
 		"\n"
 		"  weft dump --name 'player:*' --from +2s --to +2.1s\n"
 		"  weft dump --json --kernel | jq -r .name | sort | uniq -c\n",

@@ -122,6 +122,7 @@ void clock_read_anchor(enum clock_kind kind, struct clock_anchor *ret_anchor)
 {
 	struct clock_anchor anchor = {0};
 	uint64_t best = UINT64_MAX;
+	int64_t slept;
 
 	for (int i = 0; i < NR_BRACKETS; i++) {
 		uint64_t before = clock_ns(CLOCK_MONOTONIC);
@@ -140,7 +141,9 @@ void clock_read_anchor(enum clock_kind kind, struct clock_anchor *ret_anchor)
 		anchor.error_ns = 0;
 	}
 	anchor.realtime_ns = (int64_t)anchor.monotonic_ns + clock_offset(CLOCK_REALTIME);
-	anchor.boottime_ns = anchor.monotonic_ns + (uint64_t)clock_offset(CLOCK_BOOTTIME);
+	/* Never behind, whatever the brackets' noise says. */
+	slept = clock_offset(CLOCK_BOOTTIME);
+	anchor.boottime_ns = anchor.monotonic_ns + (slept > 0 ? (uint64_t)slept : 0);
 	*ret_anchor = anchor;
 }
 

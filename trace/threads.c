@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* Open addressing; a free slot has key 0: tid 0, the idle threads, is never in it. */
 struct slot {
 	uint64_t key;
@@ -34,6 +36,10 @@ struct trace_threads {
 	uint32_t nr_tellers;
 	const struct sidecar_thread **lines; /* ascending by ns */
 	size_t nr_lines, next_line;
+	struct {
+		int32_t *items; /* the tid that runs on each CPU, as last shown */
+		size_t nr, capacity;
+	} current;
 };
 
 static size_t slot_index(const struct table *table, uint64_t key)
@@ -225,38 +231,56 @@ void threads_destroy(struct trace_threads *threads)
 	free(threads->by_vtid.slots);
 	free(threads->tellers);
 	free(threads->lines);
+	array_fini(&threads->current);
 	free(threads);
 }
 
-/* The thread a field names, found or made. Return: 1, 0 for the idle thread, -ENOMEM. */
-static int named_thread(struct trace_threads *threads, const struct trace_event *event, int field,
-			struct slot **ret_slot)
+/* The thread of a tid, found or made. Return: 1, 0 for the idle thread, -ENOMEM. */
+static int get_thread(struct trace_threads *threads, int32_t tid, struct slot **ret_slot)
 {
-	int32_t tid = (int32_t)event_i64(event, field);
-
 	if (tid <= 0)
 		return 0;
 	*ret_slot = table_get(&threads->by_tid, tid_key(tid), tid);
 	return *ret_slot ? 1 : -ENOMEM;
 }
 
+/* A thread runs on a CPU, and the one that did no more. */
+static int set_current(struct trace_threads *threads, int16_t cpu, int32_t tid)
+{
+	struct slot *slot;
+	int ret;
+
+	if (cpu < 0)
+		return 0;
+	while (threads->current.nr <= (size_t)cpu)
+		if (!array_push(&threads->current))
+			return -ENOMEM;
+	if (threads->current.items[cpu] == tid)
+		return 0;
+	slot = table_find(&threads->by_tid, tid_key(threads->current.items[cpu]));
+	if (slot && slot->thread.cpu == cpu)
+		slot->thread.cpu = -1;
+	threads->current.items[cpu] = tid;
+	ret = get_thread(threads, tid, &slot);
+	if (ret > 0)
+		slot->thread.cpu = cpu;
+	return ret < 0 ? ret : 0;
+}
+
 static int see_switch(struct trace_threads *threads, const struct trace_event *event,
 		      const struct teller *teller)
 {
+	int32_t next_tid = (int32_t)event_i64(event, teller->next_tid);
 	struct slot *slot;
-	int ret = named_thread(threads, event, teller->tid, &slot);
+	int ret = get_thread(threads, (int32_t)event_i64(event, teller->tid), &slot);
 
-	if (ret > 0) {
+	if (ret > 0)
 		set_comm(&slot->thread, event_text(event, teller->comm));
-		slot->thread.cpu = -1;
-	}
 	if (ret >= 0)
-		ret = named_thread(threads, event, teller->next_tid, &slot);
-	if (ret > 0) {
+		ret = get_thread(threads, next_tid, &slot);
+	if (ret > 0)
 		set_comm(&slot->thread, event_text(event, teller->next_comm));
-		slot->thread.cpu = event->cpu;
-	}
-	return ret < 0 ? ret : 0;
+	return ret < 0 ? ret : set_current(threads, event->cpu, next_tid);
 }
 
 static int see_other(struct trace_threads *threads, const struct trace_event *event,
@@ -265,7 +289,7 @@ static int see_other(struct trace_threads *threads, const struct trace_event *ev
 	const char *comm = event_text(event, teller->comm);
 	const char *slash = teller->what == TELLS_EXEC ? strrchr(comm, '/') : NULL;
 	struct slot *slot;
-	int ret = named_thread(threads, event, teller->tid, &slot);
+	int ret = get_thread(threads, (int32_t)event_i64(event, teller->tid), &slot);
 
 	if (ret <= 0)
 		return ret;
@@ -289,14 +313,15 @@ int threads_see(struct trace_threads *threads, const struct trace_event *event)
 	if (ret < 0 || event->class->domain != TRACE_KERNEL)
 		return ret;
 	teller = &threads->tellers[event->class->id];
-	switch (teller->what) {
-	case TELLS_NOTHING:
-		return 0;
-	case TELLS_SWITCH:
+	if (teller->what == TELLS_SWITCH)
 		return see_switch(threads, event, teller);
-	default:
-		return see_other(threads, event, teller);
-	}
+	/* Some switches are not told by the kernel: any event shows who runs. A state at start does
+	 * not: it is read from /proc. */
+	if (teller->what != TELLS_STATE)
+		ret = set_current(threads, event->cpu, event->tid);
+	if (ret == 0 && teller->what != TELLS_NOTHING)
+		ret = see_other(threads, event, teller);
+	return ret;
 }
 
 void threads_of(const struct trace_threads *threads, const struct trace_event *event,

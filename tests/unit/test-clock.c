@@ -231,7 +231,7 @@ static void test_this_machine(void)
 	clock_read_anchor(kind, &second);
 	ok(second.realtime_ns - first.realtime_ns >= 30000000 &&
 		   second.monotonic_ns - first.monotonic_ns >= 30000000 &&
-		   second.boottime_ns + 1000 >= second.monotonic_ns,
+		   second.boottime_ns >= second.monotonic_ns,
 	   "two anchors 30 ms apart say so in each clock");
 	ok(clock_map_start(&map, kind, &first, &second) == 0, "two anchors make a function");
 	clock_read_anchor(kind, &third);
