@@ -49,3 +49,7 @@ tests_compare_babeltrace_CPPFLAGS = $(AM_CPPFLAGS) $(BABELTRACE2_CFLAGS)
 tests_compare_babeltrace_LDADD = libtrace.la $(BABELTRACE2_LIBS)
 endif
 dist_check_SCRIPTS += tests/system/test-babeltrace.sh
+
+UNIT_TESTS += tests/unit/test-print
+tests_unit_test_print_SOURCES = tests/unit/test-print.c tests/temp-dir.h
+tests_unit_test_print_LDADD = libtrace.la
