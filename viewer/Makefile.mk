@@ -5,6 +5,7 @@ libanalysis_la_SOURCES = viewer/analysis/block-io.c viewer/analysis/calls.c \
 	viewer/analysis/event-map.c viewer/analysis/event-map.h viewer/analysis/history.c \
 	viewer/analysis/history.h viewer/analysis/instances.c viewer/analysis/interrupts.c \
 	viewer/analysis/markers.c viewer/analysis/order.c viewer/analysis/order.h \
+	viewer/analysis/signals.c \
 	viewer/analysis/thread-state.c viewer/analysis/threads.c viewer/analysis/tiling.c \
 	viewer/analysis/u64-map.c viewer/analysis/u64-map.h viewer/analysis/why.c \
 	viewer/analysis/why.h viewer/analysis/works.c
@@ -25,6 +26,7 @@ why_scripts = tests/data/why-block-io.script tests/data/why-early-waking.script 
 	tests/data/why-loss-elsewhere.script tests/data/why-loss.script \
 	tests/data/why-pipe.script tests/data/why-preempted.script \
 	tests/data/why-starvation.script tests/data/why-timer.script \
+	tests/data/why-stopped.script tests/data/why-unseen-switch.script \
 	tests/data/why-unseen-waking.script
 
 UNIT_TESTS += tests/unit/test-markers tests/unit/test-order tests/unit/test-tiling

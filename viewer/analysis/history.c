@@ -59,6 +59,7 @@ void history_destroy(struct history *history)
 	array_fini(&history->bios);
 	array_fini(&history->works);
 	array_fini(&history->handovers);
+	array_fini(&history->stops);
 	array_fini(&history->instants);
 	array_fini(&history->results);
 	array_fini(&history->losses);
@@ -164,6 +165,9 @@ static void take_event(struct history *history, const struct event_info *info,
 	case EVENT_SYSCALL_ENTRY:
 	case EVENT_SYSCALL_EXIT:
 		calls_on_event(history, info, event);
+		break;
+	case EVENT_SIGNAL:
+		signals_on_event(history, info, event);
 		break;
 	case EVENT_MARKER:
 		markers_on_event(history, info, event);

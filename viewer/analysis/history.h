@@ -10,6 +10,7 @@
  *	block-io.c       requests to devices, from bio to completion
  *	works.c          work items, from who queued them to who executed them
  *	calls.c          system calls and page faults
+ *	signals.c        who stopped whom
  *	markers.c        scopes, instants, results
  *
  * Loss. While events of a CPU are lost, only a thread seen running on another CPU is known; all
@@ -128,6 +129,7 @@ struct history_thread {
 	uint32_t work;	    /* being executed, or NONE */
 	uint32_t waking;    /* the last one since it was switched in, or NONE */
 	bool is_in_syscall;
+	uint64_t hidden_until;	 /* what it did before is not shown by what it does after */
 	uint64_t marker_lost_ns; /* up to when markers of it are missing; 0: none */
 	uint64_t nr_switches, nr_wakings, nr_migrations;
 };
@@ -188,6 +190,13 @@ struct handover_item {
 	uint32_t thread;
 };
 
+/* A signal that stops a process. */
+struct stop_item {
+	uint64_t ns;
+	int32_t target; /* the process, or one of its threads */
+	uint32_t sender;
+};
+
 struct history_loss {
 	char source[32];
 	uint64_t begin_ns, end_ns, discarded;
@@ -209,6 +218,7 @@ struct history {
 	HISTORY_ARRAY(struct work_item) works;
 	struct u64_map queued; /* work pointer -> index of its latest item */
 	HISTORY_ARRAY(struct handover_item) handovers;
+	HISTORY_ARRAY(struct stop_item) stops;
 	HISTORY_ARRAY(struct instant_item) instants;
 	HISTORY_ARRAY(struct result_item) results;
 	HISTORY_ARRAY(struct history_loss) losses; /* by begin */
@@ -343,6 +353,14 @@ const struct syscall_item *syscall_at(const struct history_thread *thread, uint6
 const struct fault_item *fault_at(const struct history_thread *thread, uint64_t ns);
 /* The burst of minor faults that holds a time, or else the next one; NULL when there is none. */
 const struct fault_burst *burst_from(const struct history_thread *thread, uint64_t ns);
+
+/* --- signals.c --- */
+
+void signals_on_event(struct history *history, const struct event_info *info,
+		      const struct trace_event *event);
+/* Who sent the last signal that stopped the thread's process before a time, or NONE. */
+uint32_t signals_stopper(const struct history *history, const struct history_thread *thread,
+			 uint64_t ns);
 
 /* --- markers.c --- */
 

@@ -82,9 +82,12 @@ static bool is_losing(const struct history *history, uint64_t ns)
 static void state_learn(struct history *history, uint32_t index, uint64_t ns,
 			enum thread_state state, int cpu)
 {
-	const struct state_item *last = last_state(history_thread(history, index));
+	const struct history_thread *thread = history_thread(history, index);
+	const struct state_item *last = last_state(thread);
 	uint64_t since = known_since(history);
 
+	if (since < thread->hidden_until)
+		since = thread->hidden_until;
 	if (last->state != STATE_UNKNOWN || since >= ns)
 		return;
 	state_push(history, index, since > last->ns ? since : last->ns, state, cpu);
@@ -217,9 +220,12 @@ void state_on_switch(struct history *history, const struct event_info *info,
 	}
 }
 
-/* The thread came to run on the CPU since its last event; no switch told. */
+/*
+ * The thread came to run on the CPU between its last event, at @since, and the one at @ns; no
+ * switch told. When it did, and when the one before left, is known only where the CPU was idle.
+ */
 static void switch_unseen(struct history *history, struct history_cpu *cpu, uint32_t index,
-			  int cpu_number, uint64_t since)
+			  int cpu_number, uint64_t since, uint64_t ns)
 {
 	const struct state_item *last = last_state(history_thread(history, index));
 	uint64_t from = index != HISTORY_IDLE && last->ns > since ? last->ns : since;
@@ -229,13 +235,19 @@ static void switch_unseen(struct history *history, struct history_cpu *cpu, uint
 		return;
 	if (cpu->current != HISTORY_IDLE) {
 		state_push(history, cpu->current, since, STATE_UNKNOWN, -1);
-		if (from > since)
-			push_slice(history, cpu, since, HISTORY_NONE);
+		history_thread(history, cpu->current)->hidden_until = ns;
+		push_slice(history, cpu, since, HISTORY_NONE);
+		if (index != HISTORY_IDLE && from < ns)
+			state_push(history, index, from, STATE_UNKNOWN, -1);
+		from = ns;
 	}
 	cpu->current = index;
 	push_slice(history, cpu, from, index);
-	if (index != HISTORY_IDLE)
+	if (index != HISTORY_IDLE) {
+		if (from == ns)
+			history_thread(history, index)->hidden_until = ns;
 		switch_in(history, index, from, cpu_number);
+	}
 }
 
 void state_on_current(struct history *history, const struct event_info *info,
@@ -255,7 +267,7 @@ void state_on_current(struct history *history, const struct event_info *info,
 		return;
 	index = history_tid(history, tid);
 	if (index != HISTORY_NONE && index != cpu->current)
-		switch_unseen(history, cpu, index, event->cpu, since);
+		switch_unseen(history, cpu, index, event->cpu, since, event->stamp);
 }
 
 static uint32_t add_waking(struct history *history, const struct trace_event *event)
