@@ -53,7 +53,7 @@ check_PROGRAMS += tests/script-to-trace
 tests_script_to_trace_SOURCES = tests/script-to-trace.c
 tests_script_to_trace_LDADD = libbridge.la libtrace.la
 
-dist_check_SCRIPTS += tests/system/test-ftrace.sh tests/system/test-doctor.sh
+dist_check_SCRIPTS += tests/system/test-ftrace.sh tests/system/test-doctor.sh tests/system/test-script.sh
 check_PROGRAMS += tests/system/ftrace-work
 tests_system_ftrace_work_SOURCES = tests/system/ftrace-work.c
 tests_system_ftrace_work_LDADD = -lpthread

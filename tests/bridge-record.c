@@ -290,63 +290,102 @@ static void recorder_fini(struct recorder *recorder)
 	clock_map_fini(&recorder->map);
 }
 
+struct options {
+	struct bridge_config config;
+	const char *extra[16], *dir;
+	unsigned interval;
+	bool is_held;
+	double seconds;
+};
+
+static bool parse_options(int argc, char **argv, struct options *options, struct recorder *recorder)
+{
+	struct bridge_config *config = &options->config;
+	unsigned nr_extra = 0;
+	int option;
+
+	while ((option = getopt(argc, argv, "+s:e:ac:k:i:to:d:h")) != -1) {
+		switch (option) {
+		case 's':
+			config->set = parse_sets(optarg);
+			break;
+		case 'e':
+			if (nr_extra < 15)
+				options->extra[nr_extra++] = optarg;
+			break;
+		case 'a':
+			config->everybody = true;
+			break;
+		case 'c':
+			config->clock = strcmp(optarg, "tsc") ? CLOCK_TICKS_MONO : CLOCK_TICKS_TSC;
+			break;
+		case 'k':
+			config->buffer_kb = (uint32_t)atoi(optarg);
+			break;
+		case 'i':
+			options->interval = (unsigned)atoi(optarg);
+			break;
+		case 't':
+			recorder->is_text = true;
+			break;
+		case 'o':
+			options->dir = optarg;
+			break;
+		case 'd':
+			options->seconds = atof(optarg);
+			break;
+		case 'h':
+			options->is_held = true;
+			break;
+		default:
+			return false;
+		}
+	}
+	config->extra = nr_extra ? options->extra : NULL;
+	return true;
+}
+
+/* Drains until the command ends, or the time is over; then stops, and drains what is left. */
+static int drain_all(struct recorder *recorder, void *self, const struct options *options,
+		     pid_t pid, int *ret_status)
+{
+	uint64_t end = now_ns() + (uint64_t)(options->seconds * 1e9);
+	bool is_over = false;
+	int ret = 0;
+
+	while (!is_over && ret == 0) {
+		wait_ms(options->interval);
+		is_over = pid > 0 ? waitpid(pid, ret_status, WNOHANG) == pid : now_ns() >= end;
+		ret = drain(recorder, self, options->config.clock);
+	}
+	if (ret == 0)
+		ret = backend_ftrace.stop(self);
+	return ret < 0 ? ret : drain(recorder, self, options->config.clock);
+}
+
 int main(int argc, char **argv)
 {
 	struct recorder recorder = {0};
 	const struct bridge_sink sink = {&recorder, on_stream,	  on_class,
 					 on_event,  on_discarded, on_floor};
-	const char *extra[16] = {NULL}, *why_clock, *dir = NULL;
-	struct bridge_config config = {.set = BRIDGE_ALL, .clock = clock_detect(&why_clock)};
-	unsigned interval = 10, nr_extra = 0;
-	bool is_held = false;
-	double seconds = 1;
-	int option, status = 0, ret, release = -1;
+	const char *why_clock;
+	struct options options = {
+		.config = {.set = BRIDGE_ALL, .clock = clock_detect(&why_clock)},
+		.interval = 10,
+		.seconds = 1,
+	};
+	int status = 0, ret = 0, release = -1;
 	char why[256] = "";
 	void *self = NULL;
 	pid_t pid = 0;
 
-	while ((option = getopt(argc, argv, "+s:e:ac:k:i:to:d:h")) != -1) {
-		switch (option) {
-		case 's':
-			config.set = parse_sets(optarg);
-			break;
-		case 'e':
-			if (nr_extra < 15)
-				extra[nr_extra++] = optarg;
-			break;
-		case 'a':
-			config.everybody = true;
-			break;
-		case 'c':
-			config.clock = strcmp(optarg, "tsc") ? CLOCK_TICKS_MONO : CLOCK_TICKS_TSC;
-			break;
-		case 'k':
-			config.buffer_kb = (uint32_t)atoi(optarg);
-			break;
-		case 'i':
-			interval = (unsigned)atoi(optarg);
-			break;
-		case 't':
-			recorder.is_text = true;
-			break;
-		case 'o':
-			dir = optarg;
-			break;
-		case 'd':
-			seconds = atof(optarg);
-			break;
-		case 'h':
-			is_held = true;
-			break;
-		default:
-			return 2;
-		}
-	}
-	config.extra = nr_extra ? extra : NULL;
-	ret = dir ? start_writer(&recorder, dir, config.clock) : 0;
+	if (!parse_options(argc, argv, &options, &recorder))
+		return 2;
+	if (options.dir)
+		ret = start_writer(&recorder, options.dir, options.config.clock);
 	if (ret < 0)
-		return fail(dir, strerror(-ret));
-	ret = backend_ftrace.open(&config, &sink, &self, why, sizeof(why));
+		return fail(options.dir, strerror(-ret));
+	ret = backend_ftrace.open(&options.config, &sink, &self, why, sizeof(why));
 	if (ret < 0)
 		return fail("open", why);
 	backend_ftrace.exclude(self, gettid());
@@ -357,26 +396,16 @@ int main(int argc, char **argv)
 		ret = backend_ftrace.attach(self, pid);
 	if (ret < 0)
 		return fail("enable", strerror(-ret));
-	if (is_held) {
+	if (options.is_held) {
 		puts("ready");
 		fflush(stdout);
 		pause();
 	}
 	if (pid > 0 && write(release, "", 1) != 1)
 		return fail("release", strerror(errno));
-	for (uint64_t end = now_ns() + (uint64_t)(seconds * 1e9);;) {
-		wait_ms(interval);
-		ret = drain(&recorder, self, config.clock);
-		if (ret < 0)
-			return fail("drain", strerror(-ret));
-		if (pid > 0 ? waitpid(pid, &status, WNOHANG) == pid : now_ns() >= end)
-			break;
-	}
-	ret = backend_ftrace.stop(self);
-	if (ret == 0)
-		ret = drain(&recorder, self, config.clock);
+	ret = drain_all(&recorder, self, &options, pid, &status);
 	if (ret < 0)
-		return fail("stop", strerror(-ret));
+		return fail("drain", strerror(-ret));
 	report(&recorder, self, status);
 	backend_ftrace.close(self);
 	if (recorder.writer)
