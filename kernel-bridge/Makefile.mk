@@ -62,3 +62,4 @@ UNIT_TESTS += tests/unit/test-ftrace-page
 tests_unit_test_ftrace_page_SOURCES = tests/unit/test-ftrace-page.c
 tests_unit_test_ftrace_page_CPPFLAGS = $(AM_CPPFLAGS) $(TRACEEVENT_CFLAGS)
 tests_unit_test_ftrace_page_LDADD = libbridge.la $(TRACEEVENT_LIBS)
+EXTRA_DIST += bench/bench-kernel.sh
