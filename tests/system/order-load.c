@@ -157,7 +157,7 @@ static void run_load(const struct options *options, uint64_t *ret_markers, uint6
 
 int main(int argc, char **argv)
 {
-	struct options options = {.seconds = 60, .rate = 100000, .nr_threads = 4, .scratch = "."};
+	struct options options = {.seconds = 60, .rate = 180000, .nr_threads = 4, .scratch = "."};
 	uint64_t nr_markers = 0, nr_around = 0;
 	struct cold_file cold;
 	pthread_t reader;
