@@ -29,10 +29,13 @@ why_scripts = tests/data/why-block-io.script tests/data/why-early-waking.script 
 	tests/data/why-stopped.script tests/data/why-unseen-switch.script \
 	tests/data/why-unseen-waking.script
 
-UNIT_TESTS += tests/unit/test-markers tests/unit/test-order tests/unit/test-tiling
+UNIT_TESTS += tests/unit/test-markers tests/unit/test-order tests/unit/test-state \
+	tests/unit/test-tiling
 tests_unit_test_markers_SOURCES = tests/unit/test-markers.c tests/unit/feed.c tests/unit/feed.h
 tests_unit_test_markers_LDADD = libanalysis.la
 tests_unit_test_order_SOURCES = tests/unit/test-order.c tests/unit/feed.c tests/unit/feed.h
 tests_unit_test_order_LDADD = libanalysis.la
+tests_unit_test_state_SOURCES = tests/unit/test-state.c tests/unit/feed.c tests/unit/feed.h
+tests_unit_test_state_LDADD = libanalysis.la
 tests_unit_test_tiling_SOURCES = tests/unit/test-tiling.c tests/unit/feed.c tests/unit/feed.h
 tests_unit_test_tiling_LDADD = libanalysis.la
