@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -75,7 +76,12 @@ static int send_message(const void *message, size_t size, int fd)
 /* Away from the low numbers, which programs and shells count on. */
 static int move_high(int fd)
 {
-	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
+	int wanted = HIGH_DESCRIPTOR, high;
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < HIGH_DESCRIPTOR + 8)
+		wanted = (int)limit.rlim_cur - 8;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, wanted);
 
 	if (high < 0)
 		return fd;

@@ -52,6 +52,9 @@ bool guard_enter(struct guard *guard, unsigned tries)
 {
 	sigset_t all;
 
+	/* In a child the lock may seem held, by a thread of the parent. */
+	if (process.is_ready && !process_check())
+		return false;
 	guard->saved_errno = errno;
 	/* A handler that leaves by siglongjmp must not take the lock with it. */
 	sigfillset(&all);

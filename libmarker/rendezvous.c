@@ -49,6 +49,9 @@ int rendezvous_folder(char *ret_path)
 	int ret;
 
 	if (env && *env) {
+		/* A program may change its folder, and must still find this one. */
+		if (*env != '/')
+			return -EINVAL;
 		ret = path_format(ret_path, "%s", env);
 		return ret ? ret : folder_check(ret_path);
 	}

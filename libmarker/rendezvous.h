@@ -22,7 +22,8 @@
 /**
  * rendezvous_folder() - the folder's path, made if it is not there.
  * @ret_path: RENDEZVOUS_MAX_PATH bytes
- * Return: 0; -EPERM when what is there is a link, is not ours or others may enter; -ENAMETOOLONG;
+ * Return: 0; -EPERM when what is there is a link, is not ours or others may enter; -EINVAL
+ * when $WEFT_RUNDIR does not begin with a slash; -ENAMETOOLONG;
  * -errno.
  */
 int rendezvous_folder(char *ret_path);

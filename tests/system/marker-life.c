@@ -343,6 +343,51 @@ static void closing(const char *path)
 	did("written-to-others", written);
 }
 
+/* A child of a process whose other threads are busy setting up, and its dlopen(). */
+static void *claiming(void *arg)
+{
+	(void)arg;
+	while (!is_ended) {
+		pthread_t id;
+
+		if (!pthread_create(&id, NULL, thread, (void *)10L))
+			pthread_join(id, NULL);
+	}
+	return NULL;
+}
+
+static void forked_busy(const char *path)
+{
+	struct timespec begin, now;
+	long slow = 0, bad = 0;
+	pthread_t ids[2];
+	int status;
+
+	pthread_key_create(&key, destructor);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&ids[i], NULL, claiming, NULL);
+	for (int i = 0; i < 50; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			void *handle;
+
+			clock_gettime(CLOCK_MONOTONIC, &begin);
+			handle = dlopen(path, RTLD_NOW);
+			MARKER(life, busy_child);
+			clock_gettime(CLOCK_MONOTONIC, &now);
+			_exit(!handle || now.tv_sec - begin.tv_sec > 1);
+		}
+		waitpid(pid, &status, 0);
+		slow += WIFEXITED(status) && WEXITSTATUS(status);
+		bad += !WIFEXITED(status);
+	}
+	is_ended = 1;
+	for (int i = 0; i < 2; i++)
+		pthread_join(ids[i], NULL);
+	did("bad-children", slow + bad);
+}
+
 static void flood(long count)
 {
 	for (long i = 0; i < count; i++)
@@ -379,6 +424,8 @@ int main(int argc, char **argv)
 		lasting();
 	else if (!strcmp(mode, "closing"))
 		closing(argv[2]);
+	else if (!strcmp(mode, "forked-busy"))
+		forked_busy(argv[2]);
 	else if (!strcmp(mode, "flood"))
 		flood(count);
 	else if (!strcmp(mode, "killed")) {

@@ -114,6 +114,20 @@ is "and is recorded on, over a new connection" "$(nr life:after_close) $(nr life
 gcc -std=gnu11 -O2 -fPIC -shared -I"$top_srcdir/libmarker/include" "$top_srcdir/tests/system/marker-plugin.c" -o "$tap_dir/plugin.so"
 run plugin "$tap_dir/plugin.so"
 is "dlopen, dlclose, five times: each is recorded" "$(nr plugin:run:begin) $(nr plugin:event) $(nr plugin:run:end) $(total bad)" "5 5 5 0"
+run forked-busy "$tap_dir/plugin.so" -- --ring-size=65536
+is "children of a process that is busy setting up are recorded, and do not wait for it" "$(nr life:busy_child) $(did bad-children)" "50 0"
+(ulimit -n 64 && run closing "$tap_dir/file" && did first-descriptor >"$tap_dir/first")
+is "nor do descriptors move where few are allowed" "$(cat "$tap_dir/first")" 3
+if [ -x "$WEFT" ]; then
+	LD_PRELOAD=$LIBMARKER "$life" lasting 2>/dev/null &
+	pid=$!
+	until [ "$("$WEFT" list $pid | grep -c life:lasting)" = 1 ] || ! kill -0 $pid; do read -r -t 0.05 <> <(:); done
+	is "weft list finds the markers of a process" "$("$WEFT" list $pid | grep life:lasting)" "life:lasting  instant  i:s64"
+	kill $pid
+	wait $pid
+else
+	skip "weft list finds the markers of a process" "weft is not built"
+fi
 cat >"$tap_dir/host.c" <<'END'
 #include <dlfcn.h>
 int main(int argc, char **argv)
@@ -136,6 +150,7 @@ for linking in -pie -no-pie; do
 done
 
 # Met while it runs, by one consumer and then by another.
+: >"$tap_dir/lasting"
 LD_PRELOAD=$LIBMARKER "$life" lasting 2>"$tap_dir/lasting" &
 lasting=$!
 until grep -q started "$tap_dir/lasting"; do read -r -t 0.05 <> <(:); done
