@@ -358,7 +358,8 @@ static int run_release(struct collector *collector, void *arg)
 	(void)wish_publish(collector->page, collector->sessions, collector->clock);
 	collector->sessions[slot] = session;
 	session_stop_backend(session);
-	collector->next_anchor_ns = 0;
+	/* A last anchor near the end, but none so close to the one before that it says nothing. */
+	collector->next_anchor_ns = collector->map.last.monotonic_ns + FIRST_ANCHOR_NS;
 	now = last_rounds(collector);
 	session_drain_rest(session, now);
 	cds_list_for_each_entry(program, &collector->programs.list, node)
