@@ -16,6 +16,9 @@
 
 #define MAX_BIOS 4096u /* waiting for their request; the oldest half is given up */
 #define MAX_IN_FLIGHT 65536u
+/* A completion in a thread, or in an interrupt without a handler of its own (from another CPU),
+ * belongs to a waking this shortly after it. */
+#define LOOSE_COMPLETION_NS 20000u
 
 static bool is_flush(uint32_t nr_sector, const char *rwbs)
 {
@@ -219,7 +222,7 @@ static void on_complete(struct history *history, const struct event_info *info,
 
 	if (!cpu)
 		return;
-	place = open == HISTORY_NONE ? &cpu->task_request : &cpu->irqs.items[open].request;
+	place = open == HISTORY_NONE ? &cpu->loose_request : &cpu->irqs.items[open].request;
 	/* The end of a write with a flush: the flush before it tells more. */
 	if (is_empty && *place != HISTORY_NONE &&
 	    history->requests.items[*place].dev == (uint32_t)event_info_u64(info, event, 0))
@@ -227,6 +230,8 @@ static void on_complete(struct history *history, const struct event_info *info,
 	index = complete(history, info, event);
 	if (index != HISTORY_NONE)
 		*place = index;
+	if (open == HISTORY_NONE)
+		cpu->loose_context = event->context;
 }
 
 void requests_on_event(struct history *history, const struct event_info *info,
@@ -245,10 +250,15 @@ void requests_on_event(struct history *history, const struct event_info *info,
 	}
 }
 
-uint32_t requests_completed(const struct history_cpu *cpu, uint8_t context)
+uint32_t requests_completed(const struct history *history, const struct history_cpu *cpu,
+			    uint8_t context, uint64_t ns)
 {
-	uint32_t open = irqs_open(cpu, context);
+	uint32_t open = irqs_open(cpu, context), last = cpu->loose_request;
 
-	return open == HISTORY_NONE ? (context ? HISTORY_NONE : cpu->task_request)
-				    : cpu->irqs.items[open].request;
+	if (open != HISTORY_NONE)
+		return cpu->irqs.items[open].request;
+	if (last == HISTORY_NONE || (cpu->loose_context != 0) != (context != 0) ||
+	    ns - history->requests.items[last].complete_ns > LOOSE_COMPLETION_NS)
+		return HISTORY_NONE;
+	return last;
 }

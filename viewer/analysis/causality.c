@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A completion in thread context belongs to a waking this shortly after it. */
-#define TASK_COMPLETION_NS 20000u
+/* How far back to look for a kernel thread's own wait. */
+#define MAX_STATES_BACK 8u
 /* A softirq this shortly after a hard interrupt was raised by it. */
 #define IRQ_TO_SOFTIRQ_NS 5000u
 
@@ -255,9 +255,7 @@ static void wake_in_thread(const struct history *history, const struct waking_it
 	wake->work = waking->work;
 	if (waking->work != HISTORY_NONE)
 		wake->request = history->works.items[waking->work].request;
-	else if (waking->request != HISTORY_NONE &&
-		 waking->ns - history->requests.items[waking->request].complete_ns <=
-			 TASK_COMPLETION_NS)
+	else
 		wake->request = waking->request;
 	if (waking->waker == HISTORY_IDLE)
 		return;
@@ -446,6 +444,30 @@ static uint32_t culprit_of(const struct history *history, const struct tile *til
 	}
 }
 
+/*
+ * The request behind the waking by a kernel thread, such as a journal's: the last one it waited for
+ * itself.
+ */
+static uint32_t request_behind(const struct history *history, const struct wake *wake, uint64_t ns)
+{
+	const struct history_thread *thread;
+	size_t at;
+
+	if (wake->kind != WAKE_BY_THREAD)
+		return HISTORY_NONE;
+	thread = history_thread(history, wake->thread);
+	if (!thread_is_kernel(thread))
+		return HISTORY_NONE;
+	at = state_index(thread, ns);
+	for (size_t i = at + 1; i-- > 0 && i + MAX_STATES_BACK > at;) {
+		const struct state_item *item = &thread->states.items[i];
+
+		if (item->state == STATE_BLOCKED && item->waking != HISTORY_NONE)
+			return wake_of(history, item->waking).request;
+	}
+	return HISTORY_NONE;
+}
+
 void cause_of_wait(const struct history *history, uint32_t index, const struct state_item *item,
 		   struct tile *tile)
 {
@@ -470,6 +492,9 @@ void cause_of_wait(const struct history *history, uint32_t index, const struct s
 		tile->class = (uint8_t)class_of_fault(history, &wake);
 	else
 		tile->class = (uint8_t)class_by_wake(wake.kind);
+	if (tile->request == HISTORY_NONE &&
+	    (tile->class == CAUSE_BLOCK_IO || tile->class == CAUSE_FAULT_MAJOR))
+		tile->request = request_behind(history, &wake, tile->end);
 	tile->culprit = culprit_of(history, tile, &wake);
 	set_object(history, tile, call, fault);
 }

@@ -160,9 +160,10 @@ struct history_cpu {
 	uint32_t current;			 /* thread, HISTORY_NONE: unknown */
 	uint32_t open_irq;			 /* the innermost, or NONE */
 	uint32_t timers;			 /* timers' functions open */
-	uint32_t task_request; /* completed in thread context since the last switch, or NONE */
-	uint64_t lost_until;   /* end of its latest loss */
-	uint64_t last_ns;      /* of its latest event */
+	uint32_t loose_request; /* completed since the last switch, in no interrupt told, or NONE */
+	uint8_t loose_context;	/* of that completion */
+	uint64_t lost_until;	/* end of its latest loss */
+	uint64_t last_ns;	/* of its latest event */
 };
 
 struct request_item {
@@ -332,8 +333,9 @@ uint32_t irqs_at(const struct history_cpu *cpu, uint64_t ns, uint64_t *ret_until
 
 void requests_on_event(struct history *history, const struct event_info *info,
 		       const struct trace_event *event);
-/* What was completed last in the context of an event on that CPU, or NONE. */
-uint32_t requests_completed(const struct history_cpu *cpu, uint8_t context);
+/* What was completed last in the context of an event at @ns on that CPU, or NONE. */
+uint32_t requests_completed(const struct history *history, const struct history_cpu *cpu,
+			    uint8_t context, uint64_t ns);
 
 /* --- works.c --- */
 

@@ -42,7 +42,7 @@ struct history_cpu *history_cpu(struct history *history, int cpu)
 			return NULL;
 		}
 		*slice = (struct slice_item){.ns = 0, .thread = HISTORY_NONE};
-		added->current = added->open_irq = added->task_request = HISTORY_NONE;
+		added->current = added->open_irq = added->loose_request = HISTORY_NONE;
 	}
 	return &history->cpus.items[cpu];
 }
@@ -207,7 +207,7 @@ void state_on_switch(struct history *history, const struct event_info *info,
 	has_run_since = settle_cpu(history, cpu, prev, event->stamp);
 	irqs_on_switch(cpu, event->stamp);
 	cpu->current = next;
-	cpu->task_request = HISTORY_NONE;
+	cpu->loose_request = HISTORY_NONE;
 	push_slice(history, cpu, event->stamp, next);
 	if (prev != HISTORY_IDLE) {
 		threads_rename(history_thread(history, prev), event_info_text(info, event, 3));
@@ -284,7 +284,8 @@ static uint32_t add_waking(struct history *history, const struct trace_event *ev
 		.ns = event->stamp,
 		.waker = waker,
 		.irq = cpu ? irqs_open(cpu, event->context) : HISTORY_NONE,
-		.request = cpu ? requests_completed(cpu, event->context) : HISTORY_NONE,
+		.request = cpu ? requests_completed(history, cpu, event->context, event->stamp)
+			       : HISTORY_NONE,
 		.work = event->context ? HISTORY_NONE : history_thread(history, waker)->work,
 		.cpu = event->cpu,
 		.context = event->context,
@@ -406,7 +407,7 @@ void state_on_loss(struct history *history, const struct history_loss *loss)
 	if (loss->end_ns > history->lost_until)
 		history->lost_until = loss->end_ns;
 	irqs_on_loss(cpu, loss->begin_ns);
-	cpu->task_request = HISTORY_NONE;
+	cpu->loose_request = HISTORY_NONE;
 	if (cpu->current != HISTORY_NONE) {
 		cpu->current = HISTORY_NONE;
 		push_slice(history, cpu, loss->begin_ns, HISTORY_NONE);

@@ -261,7 +261,10 @@ static void write_segment(struct json_writer *json, const struct history *histor
 	json_u64(json, "begin_ns", tile->begin);
 	json_u64(json, "end_ns", tile->end);
 	json_string(json, "state", state_name(tile->state));
-	json_i64(json, "cpu", tile->cpu);
+	if (tile->cpu >= 0)
+		json_i64(json, "cpu", tile->cpu);
+	else
+		json_null(json, "cpu");
 	json_string(json, "class", cause_name(tile->class));
 	write_thread(json, "culprit", history, tile->culprit);
 	write_object(json, history, tile);
