@@ -14,8 +14,8 @@
 
 #include "base/array.h"
 
-#define MAX_BIOS 4096u /* waiting for their request; the oldest half is given up */
-#define MAX_IN_FLIGHT 65536u
+#define MAX_BIOS 1024u /* waiting for their request; the oldest half is given up */
+#define MAX_IN_FLIGHT 8192u
 /* A completion in a thread, or in an interrupt without a handler of its own (from another CPU),
  * belongs to a waking this shortly after it. */
 #define LOOSE_COMPLETION_NS 20000u

@@ -66,6 +66,7 @@ void history_destroy(struct history *history)
 	free(history->payloads.items);
 	u64_map_fini(&history->tids);
 	u64_map_fini(&history->vtids);
+	u64_map_fini(&history->irq_names);
 	u64_map_fini(&history->queued);
 	event_map_fini(&history->map);
 	free(history);

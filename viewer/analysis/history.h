@@ -209,8 +209,9 @@ struct history {
 	struct event_map map;
 	const struct sidecar *sidecar; /* borrowed; NULL in some tests */
 	HISTORY_ARRAY(struct history_thread) threads;
-	struct u64_map tids;  /* tid -> the thread that has it now */
-	struct u64_map vtids; /* vpid << 32 | vtid -> host tid */
+	struct u64_map tids;	  /* tid -> the thread that has it now */
+	struct u64_map vtids;	  /* vpid << 32 | vtid -> host tid */
+	struct u64_map irq_names; /* irq -> stem */
 	HISTORY_ARRAY(struct history_cpu) cpus;
 	HISTORY_ARRAY(struct waking_item) wakings;
 	HISTORY_ARRAY(struct request_item) requests;

@@ -4,26 +4,35 @@
  */
 #include "viewer/analysis/history.h"
 
+#include <string.h>
+
 #include "base/array.h"
+
+/* The number of an interrupt's name; remembered, but devices that share one differ in theirs. */
+static uint32_t name_of(struct history *history, const struct event_info *info,
+			const struct trace_event *event)
+{
+	uint64_t number = event_info_u64(info, event, 0);
+	const char *name = event_info_text(info, event, 1);
+	uint32_t stem = u64_map_get(&history->irq_names, number);
+
+	if (stem != U64_MAP_NONE && !strcmp(event_map_stem(&history->map, stem), name))
+		return stem;
+	stem = event_map_intern(&history->map, name, strlen(name));
+	if (stem == UINT32_MAX || u64_map_set(&history->irq_names, number, stem) < 0)
+		history->has_no_memory = true;
+	return stem;
+}
 
 static void enter(struct history *history, struct history_cpu *cpu, const struct event_info *info,
 		  const struct trace_event *event)
 {
 	struct irq_item *item = array_push(&cpu->irqs);
 	bool is_hard = info->id == EVENT_IRQ_ENTRY;
-	uint32_t stem = HISTORY_NONE;
 
 	if (!item) {
 		history->has_no_memory = true;
 		return;
-	}
-	if (is_hard) {
-		const char *name = event_info_text(info, event, 1);
-		size_t size = 0;
-
-		while (name[size])
-			size++;
-		stem = event_map_intern(&history->map, name, size);
 	}
 	*item = (struct irq_item){
 		.begin = event->stamp,
@@ -31,7 +40,7 @@ static void enter(struct history *history, struct history_cpu *cpu, const struct
 		.number = (uint32_t)event_info_u64(info, event, 0),
 		.parent = cpu->open_irq,
 		.request = HISTORY_NONE,
-		.stem = stem,
+		.stem = is_hard ? name_of(history, info, event) : HISTORY_NONE,
 		.kind = is_hard ? IRQ_HARD : IRQ_SOFT,
 	};
 	cpu->open_irq = (uint32_t)cpu->irqs.nr - 1;
