@@ -18,7 +18,7 @@ libreport_la_SOURCES = viewer/report/describe.c viewer/report/describe.h \
 	viewer/report/table.c viewer/report/table.h
 libreport_la_LIBADD = libanalysis.la libtrace.la libbase.la
 
-dist_check_SCRIPTS += tests/system/test-why.sh
+dist_check_SCRIPTS += tests/system/test-why.sh tests/system/test-why-reports.sh
 EXTRA_DIST += $(why_scripts)
 why_scripts = tests/data/why-block-io.script tests/data/why-early-waking.script \
 	tests/data/why-exit.script tests/data/why-faults.script tests/data/why-flush.script \
