@@ -2,22 +2,26 @@
 /*
  * control.h - what `weft` and weft-consumerd say to each other on control.sock.
  *
- * One JSON object a line, both ways. A request names its "command":
+ * One JSON object a line, both ways; a line has at most 64 KiB. A request names its "command":
  *
- *	{"command":"start","dir":"/abs/DIR","pid":812,"kernel":"default|all|none|sched,irq,...","backend":"ftrace"|"",
- *	 "extra":["drm:*"],"markers":["player:*"],"clock":"ordered|fast","ring_size":4194304,"argv":"player
- *clip.mp4"}
- *	    -> {"ok":true,"session":1,"backend":"ftrace","clock":"tsc-ordered","missing":"…"}   when
- *everything is on
- *	{"command":"status","session":1}   ->
- *{"ok":true,"state":"recording","events":…,"discarded":…,"bytes":…,"seconds":…,"programs":…}
- *	{"command":"stop","session":1}     ->
- *{"ok":true,"events":…,"discarded":…,"bytes":…,"seconds":…,"clock_error_ns":…,"late":…}
- *	{"command":"list"}                 -> {"ok":true,"sessions":[…]}
+ *	{"command":"start", "dir":"/abs/DIR", "pid":812, "kernel":"default|all|none|sched,irq,...",
+ *	 "backend":"ftrace|fake:/abs/FILE|", "extra":["drm:*"], "markers":["player:*"],
+ *	 "clock":"ordered|fast", "ring_size":4194304, "argv":"player clip.mp4", "detach":false}
+ *	-> {"ok":true, "session":1, "backend":"ftrace", "clock":"tsc-ordered", "missing":"..."}
+ *	                                               when everything is on
+ *	{"command":"status", "session":1}
+ *	-> {"ok":true, "session":1, "state":"recording", "dir":..., "events":..., "discarded":...,
+ *	    "bytes":..., "late":..., "seconds":..., "problem":"No space left on device",
+ *"programs":...}
+ *	{"command":"stop", "session":1}
+ *	-> as status, without state and programs, with "clock_error_ns"; when the trace is written
+ *	{"command":"list"}
+ *	-> {"ok":true, "pid":..., "sessions":[as status], "programs":[{"pid":..., "comm":...,
+ *	    "events":..., "refused":..., "rings":...}]}
  *
- * Failure: {"ok":false,"error":"one sentence"}. A session ends with the connection that started it,
- * unless it was started with "detach":true. "pid" 0: no program; the session is the whole
- *machine's.
+ * Failure: {"ok":false, "error":"one sentence"}. A session ends with the connection that started
+ * it, unless it was started with "detach":true. "pid" 0: no program; the session is the whole
+ * machine's. Empty or missing: the default. "problem" is "" while there is none.
  */
 #ifndef CONSUMERD_CONTROL_H
 #define CONSUMERD_CONTROL_H
