@@ -27,7 +27,7 @@
 #include "libmarker/wire.h"
 
 #define WEFT_MARKER_ABI_ONLY
-#include "marker/marker.h"
+#include "libmarker/include/marker/marker.h"
 
 #define MAX_RINGS 8192	 /* per process; threads beyond discard */
 #define MAX_OBJECTS 1024 /* objects with markers, per process */

@@ -9,7 +9,7 @@
 #include "libmarker/note-read.h"
 
 #define WEFT_MARKER_ABI_ONLY
-#include "marker/marker.h"
+#include "libmarker/include/marker/marker.h"
 
 /* A file, by the addresses it will be loaded at. */
 struct image {

@@ -6,7 +6,7 @@
 #include "libmarker/note.h"
 
 #define WEFT_MARKER_ABI_ONLY
-#include "marker/marker.h"
+#include "libmarker/include/marker/marker.h"
 
 /* trace/model.h's field roles, which wire.h promises to use. */
 enum {

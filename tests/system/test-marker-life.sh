@@ -106,8 +106,10 @@ is "a full ring: recorded and discarded are what was written" $(($(nr life:flood
 ok "there were some of both, or the test tests nothing" [ "$(nr life:flood)" -gt 0 -a "$(total discarded)" -gt 0 ]
 ok "losses are told in the order of time" awk '{ if ($1 < last) exit 1; last = $1 } $5 == "DISCARDED" {seen = 1} END {exit !seen}' "$tap_dir/got"
 
+# Where they begin depends on what the harness has open.
+first=$("$life" closing "$tap_dir/file" 2>&1 | sed -n 's/^did first-descriptor //p')
 run closing "$tap_dir/file"
-is "a program's descriptors begin where they would without us" "$(did first-descriptor)" 3
+is "a program's descriptors begin where they would without us" "$(did first-descriptor)" "$first"
 is "one that closes ours is not written into" "$(did written-to-others)" 0
 is "and is recorded on, over a new connection" "$(nr life:after_close) $(nr life:after_close_too) $(total programs)" "1 1 2"
 
@@ -117,7 +119,7 @@ is "dlopen, dlclose, five times: each is recorded" "$(nr plugin:run:begin) $(nr 
 run forked-busy "$tap_dir/plugin.so" -- --ring-size=65536
 is "children of a process that is busy setting up are recorded, and do not wait for it" "$(nr life:busy_child) $(did bad-children)" "50 0"
 (ulimit -n 64 && run closing "$tap_dir/file" && did first-descriptor >"$tap_dir/first")
-is "nor do descriptors move where few are allowed" "$(cat "$tap_dir/first")" 3
+is "nor do descriptors move where few are allowed" "$(cat "$tap_dir/first")" "$first"
 if [ -x "$WEFT" ]; then
 	LD_PRELOAD=$LIBMARKER "$life" lasting 2>/dev/null &
 	pid=$!
