@@ -11,8 +11,7 @@
  *	                                               when everything is on
  *	{"command":"status", "session":1}
  *	-> {"ok":true, "session":1, "state":"recording", "dir":..., "events":..., "discarded":...,
- *	    "bytes":..., "late":..., "seconds":..., "problem":"No space left on device",
- *"programs":...}
+ *	    "bytes":..., "late":..., "seconds":..., "problem":"No space left", "programs":...}
  *	{"command":"stop", "session":1}
  *	-> as status, without state and programs, with "clock_error_ns"; when the trace is written
  *	{"command":"list"}

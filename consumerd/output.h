@@ -16,9 +16,8 @@ struct output_stream {
 	char name[64];
 	int cpu;
 	enum trace_domain domain;
-	uint64_t last_ns; /* of the last event appended */
-	struct trace_stream_writer
-		*writer; /* NULL until its first event: an empty file helps nobody */
+	uint64_t last_ns;		    /* of the last event appended */
+	struct trace_stream_writer *writer; /* NULL until its first event */
 };
 
 struct output {
@@ -35,8 +34,7 @@ struct output {
 	} late;
 	uint64_t last_ns;    /* the latest event written */
 	uint64_t nr_late;    /* events that went to a late stream */
-	uint64_t nr_refused; /* events that could not be written and that the writer does not count
-			      */
+	uint64_t nr_refused; /* not written, and not counted by the writer */
 	int error;	     /* the first failure to write, -errno; 0 none */
 };
 
