@@ -20,7 +20,8 @@
  * inferred: bool, integers, enumerations, float, double, pointers (shown in hex), and strings (char
  * pointers and arrays). Of a string up to 255 bytes are copied; a longer one is cut and ends with
  * "..." as one character (U+2026) within the 255. NULL is recorded as "(null)". A bit-field has its
- * declared type, in C under gcc int where it is narrower than that. At most 16 fields.
+ * declared type, in C under gcc int where it is narrower than that. At most 16 fields; in C++17
+ * without lambdas in them.
  *
  * The text of names and fields is taken as written, so that a provider may be called linux and a
  * field errno. What a macro of your own passes on has been expanded before it gets here.
