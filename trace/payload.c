@@ -98,6 +98,17 @@ static uint32_t field_size_checked(const struct trace_field *field, const uint8_
 	return size <= left ? size : 0;
 }
 
+/* No string and no bytes: each payload is as long as the shortest. */
+static bool has_fixed_size(const struct trace_event_class *class)
+{
+	const struct trace_field *last;
+
+	if (!class->nr_fields)
+		return true;
+	last = &class->fields[class->nr_fields - 1];
+	return last->offset >= 0 && last->size;
+}
+
 int event_payload_size(const struct trace_event_class *class, const uint8_t *payload,
 		       uint32_t available, uint32_t *ret_size)
 {
@@ -105,6 +116,10 @@ int event_payload_size(const struct trace_event_class *class, const uint8_t *pay
 
 	if (available < class->min_size)
 		return -EBADMSG;
+	if (has_fixed_size(class)) {
+		*ret_size = class->min_size;
+		return 0;
+	}
 	for (uint32_t i = 0; i < class->nr_fields; i++) {
 		uint32_t size =
 			field_size_checked(&class->fields[i], payload + off, available - off);
@@ -214,8 +229,16 @@ void payload_uint(struct payload_builder *builder, uint8_t size, uint64_t value)
 {
 	uint8_t *room = payload_room(builder, size);
 
-	for (uint8_t i = 0; room && i < size; i++)
-		room[i] = (uint8_t)(value >> 8 * i);
+	value = htole64(value);
+	if (!room)
+		return;
+	/* A size the compiler knows is one store. */
+	if (size == 8)
+		memcpy(room, &value, 8);
+	else if (size == 4)
+		memcpy(room, &value, 4);
+	else
+		memcpy(room, &value, size);
 }
 
 void payload_string(struct payload_builder *builder, const char *text, uint32_t length)

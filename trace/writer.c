@@ -24,9 +24,13 @@
 
 int append_all(struct append_file *file, const void *bytes, size_t size)
 {
-	ssize_t written = pwrite(file->fd, bytes, size, (off_t)file->size);
-	int ret = -errno;
+	ssize_t written;
+	int ret;
 
+	do
+		written = pwrite(file->fd, bytes, size, (off_t)file->size);
+	while (written < 0 && errno == EINTR);
+	ret = -errno;
 	if (written == (ssize_t)size) {
 		file->size += size;
 		return 0;
