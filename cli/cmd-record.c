@@ -314,7 +314,7 @@ static int start(struct recorder *recorder)
 	} else {
 		recorder->session = json_integer_value(json_object_get(answer, "session"));
 		if (*text_of(answer, "missing"))
-			log_warning("record: %s", text_of(answer, "missing"));
+			log_warning("record: %s; see 'weft doctor'", text_of(answer, "missing"));
 		ret = 0;
 	}
 	json_decref(answer);
