@@ -17,12 +17,12 @@ allowed() {
 allowed base
 allowed trace base
 allowed libmarker/include
-allowed libmarker
+allowed libmarker marker
 allowed kernel-bridge trace base
 allowed consumerd kernel-bridge trace base libmarker/ring.h libmarker/ring-read.h libmarker/wire.h libmarker/rendezvous.h
 allowed viewer/analysis trace base
 allowed viewer/report viewer/analysis trace base
-allowed cli viewer/report viewer/analysis trace base kernel-bridge consumerd/control.h libmarker/note-read.h libmarker/rendezvous.h
+allowed cli viewer/report viewer/analysis trace base kernel-bridge consumerd/control.h libmarker/note-read.h libmarker/note.h libmarker/rendezvous.h
 
 installed=$(find . -name '*.h' -path '*/include/*' -not -path './build*' | grep -v '^./libmarker/include/marker/' || true)
 is "installed headers live in libmarker/include/marker only" "$installed" ""
