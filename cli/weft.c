@@ -47,6 +47,21 @@ int cli_read_error(const char *what, int error, const struct trace_error *reason
 	return CLI_ERROR;
 }
 
+/* What a recorder that was killed left half written is cut off, so that other readers open the
+ * trace too. */
+static void repair_unfinished(const char *dir, const struct trace_reader *reader)
+{
+	struct trace_error reason = {0};
+	uint64_t cut = 0;
+
+	/* A running recording refuses, as does a folder that cannot be written: reading does not
+	 * need it. */
+	if (!trace_reader_sidecar(reader)->has_end && !trace_repair(dir, &cut, &reason) && cut)
+		log_warning("%s: its recording was cut short; %llu bytes of a half-written end are "
+			    "cut off",
+			    dir, (unsigned long long)cut);
+}
+
 struct trace_reader *cli_open_trace(const char *dir)
 {
 	struct trace_error reason = {0};
@@ -67,6 +82,8 @@ struct trace_reader *cli_open_trace(const char *dir)
 	if (ret < 0) {
 		cli_read_error(dir, ret, &reason);
 		reader = NULL;
+	} else {
+		repair_unfinished(dir, reader);
 	}
 	free(newest);
 	return reader;
