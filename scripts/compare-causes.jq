@@ -4,10 +4,12 @@
 #	jq -r -n --slurpfile truth TRUTH --slurpfile why WHY -f compare-causes.jq
 #
 # TRUTH: lines as examples/disturb/truth.h has them. WHY: `weft why --all --by=late --json`. A plant is
-# to be named by every frame that was due while it lasted (of a starved queue: once it was empty) and
-# came late by at least 10 ms. Named is the class and culprit with the largest excess: for a starved
-# queue the root, for all else the direct cause.
-# Prints a table; its last column is "ok" or "WRONG" and nothing else.
+# to be named by each frame that came late by at least 10 ms and that was due while it lasted (of a
+# starved queue: once it was empty). Not judged is what other programs had too large a part in, by the
+# kernel's count of the time that the threads concerned waited for a CPU: more than a tenth; and a frame
+# that the plant lasted through less than two thirds of. Named is the class and culprit with the largest
+# excess: for a starved queue the root, for all else the direct cause.
+# Prints a table; its last column is "ok", "WRONG" or, where no frame can be judged, "noise".
 
 def ms: . / 1e5 | round / 10;
 
@@ -24,11 +26,23 @@ def row($plant): named($plant) as $largest
 	   "\($largest.named[0]) by \($largest.named[1])", "\($largest.excess_ns | ms)",
 	   if $largest.named == [$plant.class, $plant.tid] then "ok" else "WRONG" end];
 
+def duration: .end_ns - .begin_ns;
+
+# What the presenter waited for a CPU with this frame, less what a hog took of it.
+def foreign_ns($plant): .due_ns as $due
+	| ([$truth[] | select(.kind == "late" and .begin_ns == $due) | .queued_ns][0] // 0)
+	- if $plant.kind == "hog" then ($plant | duration) else 0 end;
+
+def is_made_late_by($plant): .late_ns >= 10e6 and .due_ns <= $plant.end_ns
+	and .due_ns >= ($plant.due_ns // $plant.begin_ns)
+	and 3 * ($plant.end_ns - .due_ns) > 2 * .late_ns
+	and 10 * ($plant.queued_ns // 0) < ($plant | duration)
+	and 10 * foreign_ns($plant) < .late_ns;
+
 def rows: $truth[] | select(.class) as $plant
-	| [$why[] | select(.due_ns >= ($plant.due_ns // $plant.begin_ns) and .due_ns <= $plant.end_ns and
-			   .late_ns >= 10e6) | row($plant)]
+	| [$why[] | select(is_made_late_by($plant)) | row($plant)]
 	| if length == 0
-	  then [$plant.kind, "-", "-", "\($plant.class) by \($plant.tid)", "no frame was late", "-", "WRONG"]
+	  then [$plant.kind, "-", "-", "\($plant.class) by \($plant.tid)", "other programs took more", "-", "noise"]
 	  else .[] end;
 
 def pad($width): . + " " * ([$width - length, 1] | max);

@@ -28,6 +28,19 @@ void truth_sleep_until(uint64_t ns)
 		;
 }
 
+uint64_t truth_queued_ns(void)
+{
+	unsigned long long ran, queued;
+	FILE *file = fopen("/proc/thread-self/schedstat", "re");
+	int nr;
+
+	if (!file)
+		return 0;
+	nr = fscanf(file, "%llu %llu", &ran, &queued);
+	fclose(file);
+	return nr == 2 ? queued : 0;
+}
+
 void truth_spin_until(uint64_t ns)
 {
 	while (truth_now_ns() < ns)

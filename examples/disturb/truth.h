@@ -17,6 +17,10 @@ uint64_t truth_now_ns(void);
 /* Sleeps until @ns of CLOCK_MONOTONIC; at once if that is past. */
 void truth_sleep_until(uint64_t ns);
 
+/* How long the calling thread has waited for a CPU so far, by the kernel's count; 0: none.
+ */
+uint64_t truth_queued_ns(void);
+
 /* Works, without a system call, until @ns of CLOCK_MONOTONIC. */
 void truth_spin_until(uint64_t ns);
 

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static int usage(FILE *file)
 	fputs("Usage: player [OPTIONS] CLIP\n"
 	      "Plays the video of CLIP at its rate onto a surface in memory.\n\n"
 	      "  --cpu N           the presenting thread runs on CPU N (default: the last)\n"
+	      "  --realtime        before other programs, where that is allowed\n"
 	      "  --stats           one line for each frame\n"
 	      "  --plant lock@N    a fourth thread holds the queue for 40 ms when frame N is due\n"
 	      "  --plant starve@N  before packet N the reader reads something cold, until frames\n"
@@ -37,13 +39,10 @@ static int usage(FILE *file)
 static int parse_options(int argc, char **argv, struct player *player, const char **ret_truth)
 {
 	static const struct option known[] = {
-		{"cpu", required_argument, NULL, 'c'},
-		{"help", no_argument, NULL, 'h'},
-		{"plant", required_argument, NULL, 'p'},
-		{"scratch", required_argument, NULL, 'd'},
-		{"stats", no_argument, NULL, 's'},
-		{"truth", required_argument, NULL, 't'},
-		{0},
+		{"cpu", required_argument, NULL, 'c'},	 {"help", no_argument, NULL, 'h'},
+		{"plant", required_argument, NULL, 'p'}, {"scratch", required_argument, NULL, 'd'},
+		{"realtime", no_argument, NULL, 'r'},	 {"stats", no_argument, NULL, 's'},
+		{"truth", required_argument, NULL, 't'}, {0},
 	};
 	int option;
 
@@ -57,6 +56,8 @@ static int parse_options(int argc, char **argv, struct player *player, const cha
 			return -EINVAL;
 		} else if (option == 'd')
 			player->scratch = optarg;
+		else if (option == 'r')
+			player->is_realtime = true;
 		else if (option == 's')
 			player->wants_stats = true;
 		else if (option == 't')
@@ -106,10 +107,23 @@ static int open_clip(struct player *player)
 	return 0;
 }
 
-static int start_thread(pthread_t *thread, void *(*run)(void *), struct player *player)
+/* With a priority: at SCHED_RR, or as any other where that is not allowed. */
+static int start_thread(pthread_t *thread, void *(*run)(void *), struct player *player,
+			int priority)
 {
-	int ret = pthread_create(thread, NULL, run, player);
+	struct sched_param param = {.sched_priority = priority};
+	pthread_attr_t attributes;
+	int ret = EPERM;
 
+	if (priority && pthread_attr_init(&attributes) == 0) {
+		pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+		pthread_attr_setschedpolicy(&attributes, SCHED_RR);
+		pthread_attr_setschedparam(&attributes, &param);
+		ret = pthread_create(thread, &attributes, run, player);
+		pthread_attr_destroy(&attributes);
+	}
+	if (ret == EPERM)
+		ret = pthread_create(thread, NULL, run, player);
 	if (ret)
 		fprintf(stderr, "player: cannot start a thread: %s\n", strerror(ret));
 	return -ret;
@@ -119,6 +133,8 @@ static int start_thread(pthread_t *thread, void *(*run)(void *), struct player *
 static int play(struct player *player)
 {
 	void *(*const runs[])(void *) = {reader_run, decoder_run, presenter_run, plant_lock_run};
+	/* The presenter before all others. */
+	static const int priorities[] = {1, 1, 2, 1};
 	pthread_t threads[4];
 	int ret = 0;
 
@@ -126,7 +142,8 @@ static int play(struct player *player)
 	queue_init(&player->frames, "frames", NR_FRAMES);
 	/* With a part of them nothing plays, and nothing ends: then the process does. */
 	for (int i = 0; i < 4 && !ret; i++)
-		ret = start_thread(&threads[i], runs[i], player);
+		ret = start_thread(&threads[i], runs[i], player,
+				   player->is_realtime ? priorities[i] : 0);
 	if (ret < 0)
 		exit(1);
 	for (int i = 0; i < 3; i++)

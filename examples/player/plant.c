@@ -50,7 +50,7 @@ bool plant_is_starving(const struct player *player, uint64_t packet)
 
 void plant_starve(struct player *player, uint64_t packet)
 {
-	uint64_t fetched = cold_file_fetched(), nr_reads = 0;
+	uint64_t fetched = cold_file_fetched(), queued_ns = truth_queued_ns(), nr_reads = 0;
 	uint64_t begin_ns = truth_now_ns(), now_ns = begin_ns, due_ns;
 	int ret = 0;
 
@@ -63,15 +63,18 @@ void plant_starve(struct player *player, uint64_t packet)
 	} while (!ret && now_ns < begin_ns + STARVE_LONGEST_NS && now_ns < due_ns + STARVE_NS);
 	if (ret < 0)
 		fprintf(stderr, "player: cannot read the cold file: %s\n", strerror(-ret));
-	/* The frames that were still in the queues came in time: from "due_ns" on none was there. */
+	/* The frames that were still in the queues came in time: from "due_ns" on none was there.
+	 */
+	queued_ns = truth_queued_ns() - queued_ns;
 	truth_write(player->truth,
 		    "{\"kind\":\"starve\",\"begin_ns\":%llu,\"end_ns\":%llu,\"due_ns\":%llu,"
 		    "\"tid\":%d,\"frame\":%llu,\"class\":\"block-io\",\"reads\":%llu,"
-		    "\"fetched\":%llu}",
+		    "\"fetched\":%llu,\"queued_ns\":%llu}",
 		    (unsigned long long)begin_ns, (unsigned long long)now_ns,
 		    (unsigned long long)due_ns, (int)gettid(), (unsigned long long)packet,
 		    (unsigned long long)nr_reads,
-		    (unsigned long long)(cold_file_fetched() - fetched));
+		    (unsigned long long)(cold_file_fetched() - fetched),
+		    (unsigned long long)queued_ns);
 }
 
 /* Holds the frames' queue, working: as code does that computes under a lock. */

@@ -42,7 +42,7 @@ struct player {
 	const char *scratch; /* folder of the cold file */
 	int cpu;	     /* of the presenter */
 	int truth;	     /* descriptor for the lines of truth.h */
-	bool wants_stats;
+	bool wants_stats, is_realtime;
 	struct plant plants[MAX_PLANTS];
 	int nr_plants;
 	struct cold_file cold;

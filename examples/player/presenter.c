@@ -49,13 +49,27 @@ static void draw(struct surface *surface, const AVFrame *frame)
 		      frame->linesize, surface->format, surface->width, surface->height);
 }
 
-static void count(struct player *player, uint64_t due_ns)
+/* Of a late frame: how long this thread waited for a CPU, which may be other programs' doing. */
+static void tell_late(const struct player *player, uint64_t due_ns, uint64_t now_ns,
+		      uint64_t queued_ns)
+{
+	truth_write(player->truth,
+		    "{\"kind\":\"late\",\"begin_ns\":%llu,\"end_ns\":%llu,\"frame\":%llu,"
+		    "\"queued_ns\":%llu}",
+		    (unsigned long long)due_ns, (unsigned long long)now_ns,
+		    (unsigned long long)player->nr_frames,
+		    (unsigned long long)(truth_queued_ns() - queued_ns));
+}
+
+static void count(struct player *player, uint64_t due_ns, uint64_t queued_ns)
 {
 	uint64_t now_ns = truth_now_ns();
 	uint64_t late_ns = now_ns > due_ns ? now_ns - due_ns : 0;
 
 	MARKER_RESULT(MARKER_FIELD(late_us, late_ns / 1000));
 	player->nr_late += late_ns > LATE_NS;
+	if (late_ns > LATE_NS && player->nr_plants)
+		tell_late(player, due_ns, now_ns, queued_ns);
 	if (late_ns > player->worst_late_ns)
 		player->worst_late_ns = late_ns;
 	if (player->wants_stats)
@@ -68,6 +82,8 @@ static void count(struct player *player, uint64_t due_ns)
 /* Waits for the due time, takes the next frame and shows it. Return: false when there is none. */
 static bool present(struct player *player, struct surface *surface, uint64_t due_ns)
 {
+	/* Costs a file read: only where frames are meant to be late. */
+	uint64_t queued_ns = player->nr_plants ? truth_queued_ns() : 0;
 	AVFrame *frame;
 	void *item;
 
@@ -80,7 +96,7 @@ static bool present(struct player *player, struct surface *surface, uint64_t due
 		MARKER_SCOPE(player, draw, MARKER_FLOW(packet, (uint64_t)frame->pts));
 		draw(surface, frame);
 	}
-	count(player, due_ns);
+	count(player, due_ns, queued_ns);
 	av_frame_free(&frame);
 	return true;
 }
