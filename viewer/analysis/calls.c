@@ -7,6 +7,10 @@
  * before) at least half of the time is spent in faults, and the row counts as such. The usual
  * distance is the first quartile of those below 20 us, over the whole trace: a thread that touches
  * fresh pages has no shorter way from one fault to the next than through the fault itself.
+ *
+ * A fault in which the thread asked a device for the page is a major one, up to the end of that
+ * request, whether the thread slept or not: a fast device, or one that the hypervisor serves within
+ * the request, answers before the thread has gone to sleep.
  */
 #include "viewer/analysis/history.h"
 
@@ -242,6 +246,64 @@ static bool is_major(const struct history_thread *thread, const struct fault_ite
 	       fault_at(thread, thread->states.items[next].ns) == fault;
 }
 
+const struct fault_read *read_from(const struct history_thread *thread, uint64_t ns)
+{
+	size_t low = 0, high = thread->reads.nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->reads.items[middle].end <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < thread->reads.nr ? &thread->reads.items[low] : NULL;
+}
+
+/* Requests come in the order in which they were first seen, which is nearly that of the faults. */
+static void find_reads(struct history *history)
+{
+	for (uint32_t i = 0; i < history->requests.nr; i++) {
+		const struct request_item *request = &history->requests.items[i];
+		struct history_thread *thread;
+		const struct fault_item *fault;
+		struct fault_read *read;
+
+		/* With "A" it reads ahead: the thread may go on meanwhile. */
+		if (request->owner == HISTORY_NONE || request->owner == HISTORY_IDLE ||
+		    strchr(request->rwbs, 'A') || !request->issue_ns ||
+		    request->complete_ns <= request->issue_ns)
+			continue;
+		thread = history_thread(history, request->owner);
+		fault = fault_at(thread, request->issue_ns);
+		if (!fault || request->issue_ns - fault->ns >= MAJOR_MAX_DISTANCE_NS)
+			continue;
+		read = thread->reads.nr ? &thread->reads.items[thread->reads.nr - 1] : NULL;
+		if (read && fault->ns < read->end) {
+			if (fault->ns >= read->begin && request->complete_ns > read->end)
+				read->end = request->complete_ns;
+			continue;
+		}
+		read = array_push(&thread->reads);
+		if (!read) {
+			history->has_no_memory = true;
+			return;
+		}
+		*read = (struct fault_read){.begin = fault->ns,
+					    .end = request->complete_ns,
+					    .address = fault->address,
+					    .request = i};
+	}
+}
+
+static bool is_read(const struct history_thread *thread, const struct fault_item *fault)
+{
+	const struct fault_read *read = read_from(thread, fault->ns);
+
+	return read && read->begin <= fault->ns;
+}
+
 static void find_bursts(struct history *history, struct history_thread *thread)
 {
 	struct fault_burst *burst = NULL;
@@ -250,7 +312,7 @@ static void find_bursts(struct history *history, struct history_thread *thread)
 	for (size_t i = 0; i < thread->faults.nr; i++) {
 		const struct fault_item *fault = &thread->faults.items[i];
 
-		if (fault->is_kernel || is_major(thread, fault))
+		if (fault->is_kernel || is_major(thread, fault) || is_read(thread, fault))
 			continue;
 		if (!burst || fault->ns - last > 2 * history->fault_cost_ns) {
 			burst = array_push(&thread->bursts);
@@ -272,6 +334,7 @@ static void find_bursts(struct history *history, struct history_thread *thread)
 
 void calls_finish(struct history *history)
 {
+	find_reads(history);
 	history->fault_cost_ns = usual_distance(history);
 	if (!history->fault_cost_ns)
 		return;

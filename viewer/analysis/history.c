@@ -45,6 +45,7 @@ void history_destroy(struct history *history)
 		array_fini(&thread->syscalls);
 		array_fini(&thread->faults);
 		array_fini(&thread->bursts);
+		array_fini(&thread->reads);
 		array_fini(&thread->spans);
 	}
 	for (size_t i = 0; i < history->cpus.nr; i++) {

@@ -83,6 +83,12 @@ struct fault_burst {
 	uint32_t count;
 };
 
+/* A fault that read a page from a device: from its entry to the end of the request. */
+struct fault_read {
+	uint64_t begin, end, address;
+	uint32_t request;
+};
+
 /* A scope of a marker. */
 struct span_item {
 	uint64_t begin, end; /* end: HISTORY_OPEN when it was never seen */
@@ -124,6 +130,7 @@ struct history_thread {
 	HISTORY_ARRAY(struct syscall_item) syscalls;
 	HISTORY_ARRAY(struct fault_item) faults;
 	HISTORY_ARRAY(struct fault_burst) bursts;
+	HISTORY_ARRAY(struct fault_read) reads;
 	HISTORY_ARRAY(struct span_item) spans;
 	uint32_t open_span; /* the innermost, or NONE */
 	uint32_t work;	    /* being executed, or NONE */
@@ -356,6 +363,9 @@ const struct syscall_item *syscall_at(const struct history_thread *thread, uint6
 const struct fault_item *fault_at(const struct history_thread *thread, uint64_t ns);
 /* The burst of minor faults that holds a time, or else the next one; NULL when there is none. */
 const struct fault_burst *burst_from(const struct history_thread *thread, uint64_t ns);
+
+/* The same of faults that read from a device. */
+const struct fault_read *read_from(const struct history_thread *thread, uint64_t ns);
 
 /* --- signals.c --- */
 

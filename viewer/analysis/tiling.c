@@ -51,6 +51,36 @@ static int walk_fault(const struct walk *walk, uint64_t from, uint64_t to, int c
 	return emit(walk, &tile);
 }
 
+/* The thread's next piece of own time: of one of its faults, or up to the next. */
+static struct tile own_tile(const struct history_thread *thread, uint64_t from, uint64_t to,
+			    int cpu)
+{
+	const struct fault_burst *burst = burst_from(thread, from);
+	const struct fault_read *read = read_from(thread, from);
+	struct tile tile = empty_tile(from, to, STATE_RUNNING, cpu);
+
+	tile.class = CAUSE_RUNNING;
+	if (read && read->begin <= from) {
+		tile.class = CAUSE_FAULT_MAJOR;
+		tile.object = OBJECT_PAGE;
+		tile.address = read->address;
+		tile.request = read->request;
+		tile.end = read->end < to ? read->end : to;
+		return tile;
+	}
+	if (read && read->begin < to)
+		tile.end = read->begin;
+	if (burst && burst->begin <= from) {
+		tile.class = CAUSE_FAULT_MINOR;
+		tile.object = OBJECT_FAULTS;
+		tile.count = burst->count;
+		tile.end = burst->end < tile.end ? burst->end : tile.end;
+	} else if (burst && burst->begin < tile.end) {
+		tile.end = burst->begin;
+	}
+	return tile;
+}
+
 /* The thread's own time, less its faults. */
 static int walk_own(const struct walk *walk, uint64_t from, uint64_t to, int cpu)
 {
@@ -61,18 +91,8 @@ static int walk_own(const struct walk *walk, uint64_t from, uint64_t to, int cpu
 	if (to > walk->fault_ns)
 		to = from > walk->fault_ns ? from : walk->fault_ns;
 	while (from < to && ret == 0) {
-		const struct fault_burst *burst = burst_from(thread, from);
-		struct tile tile = empty_tile(from, to, STATE_RUNNING, cpu);
+		struct tile tile = own_tile(thread, from, to, cpu);
 
-		tile.class = CAUSE_RUNNING;
-		if (burst && burst->begin <= from) {
-			tile.class = CAUSE_FAULT_MINOR;
-			tile.object = OBJECT_FAULTS;
-			tile.count = burst->count;
-			tile.end = burst->end < to ? burst->end : to;
-		} else if (burst && burst->begin < to) {
-			tile.end = burst->begin;
-		}
 		ret = emit(walk, &tile);
 		from = tile.end;
 	}
