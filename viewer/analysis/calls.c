@@ -10,7 +10,8 @@
  *
  * A fault in which the thread asked a device for the page is a major one, up to the end of that
  * request, whether the thread slept or not: a fast device, or one that the hypervisor serves within
- * the request, answers before the thread has gone to sleep.
+ * the request, answers before the thread has gone to sleep. So too in a call that reads: where the
+ * thread did not sleep, the time from a request to its end was the device's.
  */
 #include "viewer/analysis/history.h"
 
@@ -261,14 +262,52 @@ const struct fault_read *read_from(const struct history_thread *thread, uint64_t
 	return low < thread->reads.nr ? &thread->reads.items[low] : NULL;
 }
 
+/* Calls that do not return before what they asked the device for has come. */
+static bool reads_and_waits(const struct history *history, const struct syscall_item *call)
+{
+	static const char *const names[] = {"read", "pread64", "readv", "preadv", "preadv2"};
+	const char *name = event_map_stem(&history->map, call->stem);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+static bool runs_throughout(const struct history_thread *thread, uint64_t from, uint64_t to)
+{
+	size_t at = state_index(thread, from);
+
+	return thread->states.items[at].state == STATE_RUNNING &&
+	       (at + 1 == thread->states.nr || thread->states.items[at + 1].ns >= to);
+}
+
+/* Since when the thread waits for the request it has issued, in a fault or a call. False: it may
+ * go on meanwhile. */
+static bool waits_for(const struct history *history, const struct history_thread *thread,
+		      const struct request_item *request, struct fault_read *ret_read)
+{
+	const struct syscall_item *call = syscall_at(thread, request->issue_ns);
+	const struct fault_item *fault = call ? NULL : fault_at(thread, request->issue_ns);
+
+	*ret_read = (struct fault_read){.begin = request->issue_ns, .end = request->complete_ns};
+	if (fault && request->issue_ns - fault->ns < MAJOR_MAX_DISTANCE_NS) {
+		ret_read->begin = fault->ns;
+		ret_read->address = fault->address;
+		return true;
+	}
+	ret_read->is_call = true;
+	return call && call->end >= request->complete_ns && reads_and_waits(history, call) &&
+	       runs_throughout(thread, request->issue_ns, request->complete_ns);
+}
+
 /* Requests come in the order in which they were first seen, which is nearly that of the faults. */
 static void find_reads(struct history *history)
 {
 	for (uint32_t i = 0; i < history->requests.nr; i++) {
 		const struct request_item *request = &history->requests.items[i];
 		struct history_thread *thread;
-		const struct fault_item *fault;
-		struct fault_read *read;
+		struct fault_read found, *read;
 
 		/* With "A" it reads ahead: the thread may go on meanwhile. */
 		if (request->owner == HISTORY_NONE || request->owner == HISTORY_IDLE ||
@@ -276,13 +315,12 @@ static void find_reads(struct history *history)
 		    request->complete_ns <= request->issue_ns)
 			continue;
 		thread = history_thread(history, request->owner);
-		fault = fault_at(thread, request->issue_ns);
-		if (!fault || request->issue_ns - fault->ns >= MAJOR_MAX_DISTANCE_NS)
+		if (!waits_for(history, thread, request, &found))
 			continue;
 		read = thread->reads.nr ? &thread->reads.items[thread->reads.nr - 1] : NULL;
-		if (read && fault->ns < read->end) {
-			if (fault->ns >= read->begin && request->complete_ns > read->end)
-				read->end = request->complete_ns;
+		if (read && found.begin < read->end) {
+			if (found.begin >= read->begin && found.end > read->end)
+				read->end = found.end;
 			continue;
 		}
 		read = array_push(&thread->reads);
@@ -290,10 +328,8 @@ static void find_reads(struct history *history)
 			history->has_no_memory = true;
 			return;
 		}
-		*read = (struct fault_read){.begin = fault->ns,
-					    .end = request->complete_ns,
-					    .address = fault->address,
-					    .request = i};
+		*read = found;
+		read->request = i;
 	}
 }
 
@@ -301,7 +337,7 @@ static bool is_read(const struct history_thread *thread, const struct fault_item
 {
 	const struct fault_read *read = read_from(thread, fault->ns);
 
-	return read && read->begin <= fault->ns;
+	return read && !read->is_call && read->begin <= fault->ns;
 }
 
 static void find_bursts(struct history *history, struct history_thread *thread)

@@ -83,10 +83,12 @@ struct fault_burst {
 	uint32_t count;
 };
 
-/* A fault that read a page from a device: from its entry to the end of the request. */
+/* A fault that read a page from a device: from its entry to the end of the request. Or the like
+ * within a call that reads: from the request's issue on. */
 struct fault_read {
 	uint64_t begin, end, address;
 	uint32_t request;
+	bool is_call;
 };
 
 /* A scope of a marker. */

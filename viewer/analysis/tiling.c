@@ -61,8 +61,8 @@ static struct tile own_tile(const struct history_thread *thread, uint64_t from, 
 
 	tile.class = CAUSE_RUNNING;
 	if (read && read->begin <= from) {
-		tile.class = CAUSE_FAULT_MAJOR;
-		tile.object = OBJECT_PAGE;
+		tile.class = read->is_call ? CAUSE_BLOCK_IO : CAUSE_FAULT_MAJOR;
+		tile.object = read->is_call ? OBJECT_BLOCK : OBJECT_PAGE;
 		tile.address = read->address;
 		tile.request = read->request;
 		tile.end = read->end < to ? read->end : to;
