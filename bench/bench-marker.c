@@ -5,9 +5,9 @@
  *	bench-marker [--clock=ordered|fast] [--events=N] [--rounds=N]
  *
  * Each line: ns of CPU time per event, best and median of the rounds, one line per subject.
- *"marker" is one u64 through the shared library; "marker-unwanted" one that the recording leaves
- *out; "marker-off" one while nobody records. The consumer runs in a thread of its own, sleeps and
- *drains in batches. bench-marker.sh runs it with lttng-ust recording beside it.
+ * "marker" is one u64 through the shared library; "marker-unwanted" one that the recording leaves
+ * out; "marker-off" one while nobody records. The consumer runs in a thread of its own, sleeps and
+ * drains in batches. bench-marker.sh runs it with lttng-ust recording beside it.
  */
 #include <marker/marker.h>
 

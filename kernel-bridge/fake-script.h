@@ -17,10 +17,11 @@
  *	        markers_fake
  *	loss STREAM|cpuN count=N FROM TO  events discarded between two times; STREAM exists already
  *
- *	origin start                      times count from enable(), and events come when they are
- *due; default: absolute times, and all events come at once drain                             what
- *follows comes with the next drain() only floor STREAM|cpuN TIME            what the stream's floor
- *is after this drain (default: the next event's time, else now)
+ *	origin start                      times count from enable(), events come when they are due;
+ *	                                  default: absolute times, all events come at once
+ *	drain                             what follows comes with the next drain() only
+ *	floor STREAM|cpuN TIME            what the stream's floor is after this drain; default: the
+ *	                                  next event's time, else now
  *
  *	begin TIME / end TIME             of the recording; default: the first and last event
  *	thread tid=T pid=P comm="…" [name="…"] [state=S] [policy=N] [priority=N] [vtid=] [vpid=]

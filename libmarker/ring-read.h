@@ -7,13 +7,13 @@
  * the mapping. A ring that lies is -EBADMSG and harms its own records only.
  *
  * Barriers, in pairs:
- *	write_pos  release in the program, acquire in ring_lane_look(): records before their
- *position read_pos   release in ring_lane_read(), acquire in the program: our copy before its reuse
+ *	write_pos  release in the program, acquire in ring_lane_look(): records before position
+ *	read_pos   release in ring_lane_read(), acquire in the program: our copy before its reuse
  *	state      release in the program, acquire in ring_reader_owner(): tid and name before OWNED
  *	writing    relaxed store in the program before it reads the clock. consumerd reads the clock
  *	           (T0), calls membarrier(GLOBAL_EXPEDITED), then ring_lane_look(): a lane that is
- *not writing then can only write stamps from T0 on, for its store, not yet seen, comes after the
- *barrier that membarrier put into that thread.
+ *	           not writing then can only write stamps from T0 on, for its store, not yet seen,
+ *	           comes after the barrier that membarrier put into that thread.
  */
 #ifndef LIBMARKER_RING_READ_H
 #define LIBMARKER_RING_READ_H

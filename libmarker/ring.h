@@ -4,7 +4,7 @@
  *
  *	page 0             struct ring_shared, then struct ring_lane lanes[RING_NR_LANES]
  *	from data_off      lane 0's data, lane 1's data, ...; each a power of two, multiple of the
- *page size, mapped twice in a row by both sides, so that a record never wraps
+ *	                   page size, mapped twice in a row by both, so that a record never wraps
  *
  *	                    written by       read by
  *	   writing          producer         consumer
@@ -15,8 +15,8 @@
  *
  * One producer thread and one consumer: no word has two writers. A marker in a signal handler that
  * interrupts a marker of the same thread finds lane 0 writing and takes lane 1, and so on: each
- *lane has its own positions, is monotonic in time, and is never entered twice. The consumer treats
- *every lane as a source of its own with the same tid.
+ * lane has its own positions, is monotonic in time, and is never entered twice. The consumer treats
+ * every lane as a source of its own with the same tid.
  *
  * Positions are bytes since the start and never wrap; offset = position & (size - 1).
  * Everything has a fixed width, so that 32- and 64-bit programs share the bytes. Little-endian.

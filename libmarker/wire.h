@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * wire.h - how traced programs and consumerd find each other: the rendezvous folder, the control
- * page, and the messages on the socket. All one way: programs send, consumerd writes the control
- *page.
+ * page, and the messages on the socket. All one way: programs send, consumerd writes the page.
  *
  * Rendezvous: $WEFT_RUNDIR if set (tests), else $XDG_RUNTIME_DIR/weft, else /run/user/UID/weft,
- *else /tmp/weft-UID; mode 0700, owned by the user, not a link. In it:
+ * else /tmp/weft-UID; mode 0700, owned by the user, not a link. In it:
  *
  *	control        one page, written in full when created, mapped by every program that has
- *markers; whoever comes first creates it (O_EXCL); never truncated, never removed markers.sock
- *SOCK_SEQPACKET, consumerd listens; programs send the messages below control.sock   SOCK_STREAM,
- *consumerd listens; `weft` speaks consumerd/control.h there
+ *	               markers; whoever comes first creates it (O_EXCL); never truncated or removed
+ *	markers.sock   SOCK_SEQPACKET, consumerd listens; programs send the messages below
+ *	control.sock   SOCK_STREAM, consumerd listens; `weft` speaks consumerd/control.h there
  *
  * A marker is off while control.generation is 0. It changes each time what is wanted changes. The
- * header's place compares it with its own words: no code of libmarker runs, no helper thread
- *exists.
+ * header's place compares it with its own words: no code of libmarker runs, in no thread of ours.
  */
 #ifndef LIBMARKER_WIRE_H
 #define LIBMARKER_WIRE_H

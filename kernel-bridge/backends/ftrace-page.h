@@ -4,10 +4,11 @@
  *
  * A page, as events/header_page and events/header_event of tracefs tell:
  *
- *	u64 stamp                 of what comes first
- *	long commit               bytes of data; bit 31: events were lost before this page; bit 30:
- *and how many stands behind the data data                      u32 each: type or length in words (5
- *bits), time since the last (27)
+ *	u64 stamp       of what comes first
+ *	long commit     bytes of data; bit 31: events were discarded before this page; bit 30: and
+ *	                how many stands behind the data
+ *	data            records; the head of each is a u32: type, or length in words (5 bits), and
+ *	                time since the last (27)
  *
  * libtraceevent's kbuffer reads the same, in three calls an event that cost 45 ns of a drain's 130;
  * here it is the oracle of the test.
@@ -39,7 +40,7 @@ void ftrace_page_close(struct ftrace_page_reader *reader); /* accepts a zeroed o
 
 /**
  * ftrace_page_read() - the next page.
- * @ret_missed: events lost before it: a count, 0, or -1 when the kernel had no room to say how many
+ * @ret_missed: events discarded before it: a count, 0, or -1 when the kernel had no room to say
  * Return: 1, 0 when there is nothing now, or -errno.
  */
 int ftrace_page_read(struct ftrace_page_reader *reader, int64_t *ret_missed);

@@ -5,9 +5,9 @@
  *	ftrace-work getppid N       N system calls
  *	ftrace-work fork N          a child that does them
  *	ftrace-work thread N        a second thread that does them, the first waits
- *	ftrace-work pingpong N      N bytes there and back between two threads, on two CPUs if there
- *are ftrace-work faults N        N pages touched for the first time ftrace-work read FILE       one
- *4 KiB read past the page cache
+ *	ftrace-work pingpong N      N bytes there and back between two threads, on two CPUs if any
+ *	ftrace-work faults N        N pages touched for the first time
+ *	ftrace-work read FILE       one 4 KiB read past the page cache
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -5,9 +5,8 @@
  *
  *	plant [--rounds N] [--enough N] [--scratch DIR] [--truth FILE] [KIND]...
  *
- * Each round plants each kind once. It ends after --rounds, or before when each kind has been
- *planted
- * --enough times undisturbed.
+ * Each round plants each kind once. It ends after --rounds, or when each kind has been planted
+ * undisturbed --enough times.
  *
  * A line of truth: "class" and "tid" are the direct cause to be named, "root_class" and "root_tid"
  * the root; null: not judged, or nobody. "disturbed" says that a foreign thread took more than a
