@@ -91,7 +91,7 @@ for recorder in weft all; do
 		discarded=$(grep -oE '[0-9,]+ discarded' "$dir/$recorder.said" | tail -1 | tr -dc 0-9)
 		cpu=$(awk '{ print ($1 + $2) * 1000 }' "$dir/$recorder.cpu")
 	else
-		recorded=$(sed -n 's/^events=//p' "$dir/seconds") discarded=$(sed -n 's/^lost=//p' "$dir/seconds")
+		recorded=$(sed -n 's/^events=//p' "$dir/seconds") discarded=$(sed -n 's/^discarded=//p' "$dir/seconds")
 		cpu=$(sed -n 's/^cpu_ms=//p' "$dir/seconds")
 	fi
 	echo "bench-kernel recorder=weft sets=$([ $recorder = all ] && echo default || echo $sets) ratio=$(median <"$dir/$recorder.ratio") events=$recorded bytes_per_event=$((bytes / (recorded ? recorded : 1))) discarded=$discarded recorder_cpu_ms=$cpu $about"

@@ -10,7 +10,7 @@
  *	-o  writes a trace            -h  hold: print "ready", and wait to be killed
  *
  * The last lines are KEY=VALUE: events, order (violations), floor (violations), written, read,
- *lost, drain_ns (CPU time per event), cpu_ms; and "count NAME N" for each class.
+ * discarded, drain_ns (CPU time per event), cpu_ms; and "count NAME N" for each class.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +30,7 @@
 
 struct stream {
 	char name[32];
-	uint64_t last, floor, nr, lost;
+	uint64_t last, floor, nr;
 	struct trace_stream_writer *writer;
 };
 
@@ -159,7 +159,6 @@ static int on_discarded(void *arg, uint32_t number, uint64_t count, uint64_t beg
 	struct recorder *recorder = arg;
 	struct stream *stream = &recorder->streams.items[number];
 
-	stream->lost += count;
 	/* A gap lies behind what came, and is not backwards. */
 	recorder->nr_order += begin < stream->last || end < begin;
 	if (stream->writer)
@@ -250,10 +249,10 @@ static void report(const struct recorder *recorder, const struct ftrace *ftrace,
 		printf("count %s %" PRIu64 "\n", class->name, counted->nr);
 	}
 	printf("self=%d\nstatus=%d\nevents=%" PRIu64 "\norder=%" PRIu64 "\nfloor=%" PRIu64
-	       "\nwritten=%" PRIu64 "\nread=%" PRIu64 "\nlost=%" PRIu64
+	       "\nwritten=%" PRIu64 "\nread=%" PRIu64 "\ndiscarded=%" PRIu64
 	       "\ndrain_ns=%.1f\ncpu_ms=%ld\n",
 	       (int)getpid(), status, recorder->nr_events, recorder->nr_order, recorder->nr_floor,
-	       totals.written, totals.read, totals.lost,
+	       totals.written, totals.read, totals.discarded,
 	       recorder->nr_events ? (double)recorder->drain_ns / (double)recorder->nr_events : 0,
 	       usage.ru_utime.tv_sec * 1000 + usage.ru_utime.tv_usec / 1000 +
 		       usage.ru_stime.tv_sec * 1000 + usage.ru_stime.tv_usec / 1000);

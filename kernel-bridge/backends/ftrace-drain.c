@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "kernel-bridge/backends/ftrace.h"
 
@@ -14,17 +13,9 @@
  */
 enum { SLACK_NS = 2000000 };
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t slack_ticks(const struct ftrace *ftrace, uint64_t now)
 {
-	uint64_t ns = monotonic_ns() - ftrace->start_ns;
+	uint64_t ns = clock_ticks(CLOCK_TICKS_MONO) - ftrace->start_ns;
 
 	if (ftrace->clock == CLOCK_TICKS_MONO || ns == 0 || now < ftrace->start_ticks)
 		return SLACK_NS;
@@ -249,7 +240,7 @@ int ftrace_count(const struct ftrace *ftrace, struct ftrace_totals *ret_totals)
 			totals.written += stats.entries + stats.read + stats.overrun +
 					  stats.dropped + stats.commit_overrun;
 			totals.read += stream->nr_read;
-			totals.lost += stream->nr_overrun_told + stream->nr_dropped_told;
+			totals.discarded += stream->nr_overrun_told + stream->nr_dropped_told;
 		}
 	}
 	*ret_totals = totals;

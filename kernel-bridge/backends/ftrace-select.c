@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <traceevent/event-parse.h>
 
 #include "base/array.h"
 #include "kernel-bridge/backends/ftrace.h"
@@ -226,32 +225,30 @@ int ftrace_select(struct ftrace *ftrace, const struct bridge_config *config, cha
 	return ret;
 }
 
-static int switch_on(const char *dir, const char *system, const char *event)
+static void switch_on(const char *dir, const char *system, const char *event)
 {
 	char file[TRACEFS_PATH];
 
 	snprintf(file, sizeof(file), "events/%s/%s/enable", system, event);
-	return tracefs_write(dir, file, "1", 0);
+	/* A kernel may refuse some; the probe has said which kinds it does not give at all. */
+	(void)tracefs_write(dir, file, "1", 0);
 }
 
-int ftrace_switch_on(struct ftrace *ftrace, enum ftrace_part part, int *ret_missing)
+void ftrace_switch_on(struct ftrace *ftrace, enum ftrace_part part)
 {
 	struct ftrace_instance_part *of = &ftrace->parts[part];
-	int missing = 0;
 
 	for (size_t i = 0; i < ftrace->events.nr; i++) {
 		const struct ftrace_event *event = ftrace->events.items[i];
 
 		if (event->part == part)
-			missing += switch_on(of->instance.dir, event->system, event->event) < 0;
+			switch_on(of->instance.dir, event->system, event->event);
 	}
 	if (part == FTRACE_TASK && ftrace->has_syscalls) {
-		missing += switch_on(of->instance.dir, "raw_syscalls", "sys_exit") < 0;
-		missing += switch_on(of->instance.dir, "raw_syscalls", "sys_enter") < 0;
+		switch_on(of->instance.dir, "raw_syscalls", "sys_exit");
+		switch_on(of->instance.dir, "raw_syscalls", "sys_enter");
 	}
 	of->is_enabled = true;
-	*ret_missing = missing;
-	return 0;
 }
 
 void ftrace_unselect(struct ftrace *ftrace)

@@ -210,15 +210,14 @@ static int set_tracing(struct ftrace *ftrace, const char *on)
 static int ftrace_enable(void *self)
 {
 	struct ftrace *ftrace = self;
-	int missing, ret = 0;
+	int ret;
 
 	/* An empty set_event_pid means everybody: those events wait for attach(). */
 	if (ftrace->parts[FTRACE_SCHED].is_wanted)
-		ret = ftrace_switch_on(ftrace, FTRACE_SCHED, &missing);
-	if (ret == 0 && ftrace->parts[FTRACE_TASK].is_wanted && ftrace->is_everybody)
-		ret = ftrace_switch_on(ftrace, FTRACE_TASK, &missing);
-	if (ret == 0)
-		ret = set_tracing(ftrace, "1");
+		ftrace_switch_on(ftrace, FTRACE_SCHED);
+	if (ftrace->parts[FTRACE_TASK].is_wanted && ftrace->is_everybody)
+		ftrace_switch_on(ftrace, FTRACE_TASK);
+	ret = set_tracing(ftrace, "1");
 	if (ret == 0)
 		ftrace->is_enabled = true;
 	return ret;
@@ -253,7 +252,7 @@ static int ftrace_attach(void *self, pid_t pid)
 {
 	struct ftrace *ftrace = self;
 	struct ftrace_instance_part *part = &ftrace->parts[FTRACE_TASK];
-	int nr = 0, last, missing, ret;
+	int nr = 0, last;
 
 	if (!part->is_wanted || ftrace->is_everybody)
 		return 0;
@@ -265,10 +264,9 @@ static int ftrace_attach(void *self, pid_t pid)
 	} while (nr > last);
 	if (nr < 0)
 		return nr;
-	if (part->is_enabled)
-		return 0;
-	ret = ftrace_switch_on(ftrace, FTRACE_TASK, &missing);
-	return ret;
+	if (!part->is_enabled)
+		ftrace_switch_on(ftrace, FTRACE_TASK);
+	return 0;
 }
 
 static int write_filters(struct ftrace *ftrace)

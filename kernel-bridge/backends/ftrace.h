@@ -78,16 +78,16 @@ enum { FTRACE_PAYLOAD = 1 << 18 };
 /* ftrace-select.c: which events, with their plans, by config. */
 int ftrace_select(struct ftrace *ftrace, const struct bridge_config *config, char *reterr,
 		  size_t reterr_size);
-/* Switches the events of a part on; *ret_missing: how many this kernel refused. */
-int ftrace_switch_on(struct ftrace *ftrace, enum ftrace_part part, int *ret_missing);
+/* Switches the events of a part on: those that this kernel does not refuse. */
+void ftrace_switch_on(struct ftrace *ftrace, enum ftrace_part part);
 void ftrace_unselect(struct ftrace *ftrace);
 
 /* ftrace-drain.c */
 int64_t ftrace_drain(void *self, uint64_t now);
 
-/* What the kernel counted, and what we did: written = read + lost, when all is drained. */
+/* What the kernel counted, and what we did: written = read + discarded, when all is drained. */
 struct ftrace_totals {
-	uint64_t written, read, lost;
+	uint64_t written, read, discarded;
 };
 int ftrace_count(const struct ftrace *ftrace, struct ftrace_totals *ret_totals);
 

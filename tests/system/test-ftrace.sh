@@ -32,14 +32,14 @@ left() {
 # Everything written is accounted for, and in order.
 sound() {
 	is "$1: nothing is out of order" "$(value order)" 0
-	is "$1: what is read and what is lost is what was written" \
-		"$(($(value read) + $(value lost)))" "$(value written)"
+	is "$1: what is read and what is discarded is what was written" \
+		"$(($(value read) + $(value discarded)))" "$(value written)"
 }
 
 ok "a recording of system calls runs" run -s syscall -- "$work" getppid 12345
 is "each of 12345 calls is entered once" "$(counted syscall_entry_getppid)" 12345
 is "and left once" "$(counted syscall_exit_getppid)" 12345
-is "nothing is lost" "$(value lost)" 0
+is "nothing is discarded" "$(value discarded)" 0
 is "no event comes below a floor that was told" "$(value floor)" 0
 sound "system calls"
 
@@ -108,7 +108,7 @@ fi
 
 # A buffer of a few pages, drained rarely: most is overwritten.
 run -k 16 -i 200 -s syscall -- "$work" getppid 200000
-is "a tiny buffer loses events" "$([ "$(value lost)" -gt 0 ] && echo yes)" yes
+is "a tiny buffer discards events" "$([ "$(value discarded)" -gt 0 ] && echo yes)" yes
 sound "tiny buffers"
 run -k 64 -i 1 -s syscall -- "$work" getppid 200000
 sound "small buffers drained often"
