@@ -136,7 +136,6 @@ int fake_split(struct fake_parser *parser, char *at)
 	}
 }
 
-/* The word KEY=…, marked as used; NULL when the line has none. */
 struct fake_token *fake_take(struct fake_parser *parser, const char *key)
 {
 	for (unsigned i = parser->first; i < parser->end; i++) {
@@ -150,7 +149,6 @@ struct fake_token *fake_take(struct fake_parser *parser, const char *key)
 	return NULL;
 }
 
-/* The next word without a key, marked as used; NULL when there is no more. */
 struct fake_token *fake_take_bare(struct fake_parser *parser)
 {
 	for (unsigned i = parser->first; i < parser->end; i++) {
@@ -191,7 +189,6 @@ int fake_parse_u64(struct fake_parser *parser, const char *text, uint64_t *ret_v
 	return 0;
 }
 
-/* @ret_value keeps what it has when the line has no such word. */
 int fake_take_number(struct fake_parser *parser, const char *key, int64_t min, int64_t max,
 		     int64_t *ret_value)
 {
@@ -243,7 +240,6 @@ int fake_take_time(struct fake_parser *parser, uint64_t *ret_time)
 	return fake_parse_time(parser, token->value, ret_time);
 }
 
-/* Copies a text word if the line has it. */
 int fake_take_text(struct fake_parser *parser, const char *key, char *to, size_t size)
 {
 	const struct fake_token *token = fake_take(parser, key);

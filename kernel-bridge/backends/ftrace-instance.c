@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel-bridge/backends/ftrace-instance.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

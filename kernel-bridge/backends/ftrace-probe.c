@@ -4,7 +4,6 @@
  * kernel must record, and looked for.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
