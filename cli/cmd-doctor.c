@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,10 +17,7 @@
 #include "kernel-bridge/bridge.h"
 #include "libmarker/rendezvous.h"
 
-enum { MAX_BACKENDS = 16, NR_SETS = 9 };
-
-static const char *const set_names[NR_SETS] = {"sched",	    "irq",    "softirq", "block", "timer",
-					       "workqueue", "signal", "syscall", "fault"};
+enum { MAX_BACKENDS = 16 };
 
 /* What people ask, and which events it takes. */
 static const struct question {
@@ -97,10 +93,10 @@ static const char *name_sets(uint32_t set, char *text, size_t size)
 	size_t length = 0;
 
 	text[0] = '\0';
-	for (int i = 0; i < NR_SETS && length < size; i++)
+	for (int i = 0; i < BRIDGE_NR_SETS && length < size; i++)
 		if (set & 1u << i)
 			length += (size_t)snprintf(text + length, size - length, "%s%s",
-						   length ? ", " : "", set_names[i]);
+						   length ? ", " : "", bridge_set_names[i]);
 	return text;
 }
 
@@ -169,9 +165,9 @@ static json_t *list_sets(uint32_t set)
 {
 	json_t *list = json_array();
 
-	for (int i = 0; i < NR_SETS; i++)
+	for (int i = 0; i < BRIDGE_NR_SETS; i++)
 		if (set & 1u << i)
-			json_array_append_new(list, json_string(set_names[i]));
+			json_array_append_new(list, json_string(bridge_set_names[i]));
 	return list;
 }
 

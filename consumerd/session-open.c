@@ -13,38 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "consumerd/session-sink.h"
 #include "consumerd/session.h"
 #include "consumerd/statedump.h"
 
-static const struct {
-	const char *name;
-	uint32_t bit;
-} set_names[] = {
-	{"sched", BRIDGE_SCHED},      {"irq", BRIDGE_IRQ},	   {"softirq", BRIDGE_SOFTIRQ},
-	{"block", BRIDGE_BLOCK},      {"timer", BRIDGE_TIMER},	   {"workqueue", BRIDGE_WORKQUEUE},
-	{"signal", BRIDGE_SIGNAL},    {"syscall", BRIDGE_SYSCALL}, {"fault", BRIDGE_FAULT},
-	{"syscalls", BRIDGE_SYSCALL}, {"faults", BRIDGE_FAULT},
-};
-#define NR_SET_NAMES (sizeof(set_names) / sizeof(set_names[0]))
-
-/* The bit of one kind, 0 when there is none of that name. */
-static uint32_t set_bit(const char *name, size_t length)
-{
-	for (size_t i = 0; i < NR_SET_NAMES; i++)
-		if (strlen(set_names[i].name) == length &&
-		    !strncmp(set_names[i].name, name, length))
-			return set_names[i].bit;
-	return 0;
-}
-
 /* Return: 0 or -EINVAL. */
 static int parse_set(const char *text, uint32_t *ret_set, bool *ret_everybody)
 {
-	uint32_t set = 0, bit;
-	size_t length;
-
 	*ret_everybody = !strcmp(text, "all");
 	if (*ret_everybody || !strcmp(text, "default") || !*text) {
 		*ret_set = BRIDGE_ALL;
@@ -54,30 +29,7 @@ static int parse_set(const char *text, uint32_t *ret_set, bool *ret_everybody)
 		*ret_set = 0;
 		return 0;
 	}
-	while (*text) {
-		length = strcspn(text, ",");
-		bit = set_bit(text, length);
-		if (!bit)
-			return -EINVAL;
-		set |= bit;
-		text += length;
-		text += *text == ',';
-	}
-	*ret_set = set;
-	return 0;
-}
-
-/* Why there are no kernel events: what the first backend says about itself. */
-static void explain_none(struct backend_report *report)
-{
-	for (size_t i = 0; bridge_backends[i]; i++) {
-		if (bridge_backends[i] == &backend_none || bridge_backends[i] == &backend_fake)
-			continue;
-		bridge_backends[i]->probe(report);
-		if (!report->works)
-			return;
-	}
-	snprintf(report->reason, sizeof(report->reason), "no backend for kernel events works here");
+	return bridge_parse_sets(text, ret_set);
 }
 
 /* Return: 0 or -errno with a sentence. */
@@ -101,8 +53,8 @@ static int choose_backend(struct session *session, const struct session_config *
 	}
 	session->backend = bridge_choose(&report);
 	if (session->backend == &backend_none) {
-		explain_none(&report);
-		if (asprintf(&session->missing, "no kernel events: %s", report.reason) < 0)
+		if (asprintf(&session->missing, "no kernel events: %s",
+			     report.reason[0] ? report.reason : "no backend for them works") < 0)
 			session->missing = NULL;
 	} else if (set & ~report.set && report.reason[0]) {
 		session->missing = strdup(report.reason);

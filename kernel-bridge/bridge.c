@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel-bridge/bridge.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "kernel-bridge/backends/ftrace-instance.h"
@@ -11,6 +12,37 @@ const struct backend *const bridge_backends[] = {
 	&backend_fake, /* by name only: without a script its probe says no */
 	NULL,
 };
+
+const char *const bridge_set_names[BRIDGE_NR_SETS] = {
+	"sched", "irq", "softirq", "block", "timer", "workqueue", "signal", "syscall", "fault"};
+
+/* The bit of one name, 0 when there is none of that name. */
+static uint32_t set_bit(const char *name, size_t length)
+{
+	for (int i = 0; i < BRIDGE_NR_SETS; i++)
+		if (strlen(bridge_set_names[i]) == length &&
+		    !strncmp(bridge_set_names[i], name, length))
+			return 1u << i;
+	return 0;
+}
+
+int bridge_parse_sets(const char *text, uint32_t *ret_set)
+{
+	uint32_t set = 0;
+
+	while (*text) {
+		size_t length = strcspn(text, ",");
+		uint32_t bit = set_bit(text, length);
+
+		if (!bit)
+			return -EINVAL;
+		set |= bit;
+		text += length;
+		text += *text == ',';
+	}
+	*ret_set = set;
+	return 0;
+}
 
 const struct backend *bridge_find(const char *name)
 {

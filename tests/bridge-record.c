@@ -5,7 +5,7 @@
  *
  *	bridge-record [-s SETS] [-e PATTERN]... [-a] [-c tsc|mono] [-k KB] [-i MS] [-t] [-o DIR]
  *	              [-d SECONDS | -- CMD ARGS]
- *	-s  numbers of BRIDGE_* bits, or names of them with commas     -a  system calls of everybody
+ *	-s  kinds of events with commas, "sched,irq"     -a  system calls of everybody
  *	-k  KiB of buffer per CPU     -i  ms between drains     -t  every event as text, to stdout
  *	-o  writes a trace            -h  hold: print "ready", and wait to be killed
  *
@@ -177,23 +177,6 @@ static void on_floor(void *arg, uint32_t number, uint64_t floor)
 	stream->floor = floor;
 }
 
-static uint32_t parse_sets(const char *text)
-{
-	static const char *const names[] = {"sched",	 "irq",	   "softirq", "block", "timer",
-					    "workqueue", "signal", "syscall", "fault"};
-	uint32_t set = 0;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *at = strstr(text, names[i]);
-
-		/* "irq" is also a part of "softirq". */
-		while (at && at > text && at[-1] != ',')
-			at = strstr(at + 1, names[i]);
-		set |= at ? 1u << i : 0;
-	}
-	return set;
-}
-
 static int drain(struct recorder *recorder, void *self, enum clock_kind clock)
 {
 	uint64_t begin = cpu_ns();
@@ -306,7 +289,8 @@ static bool parse_options(int argc, char **argv, struct options *options, struct
 	while ((option = getopt(argc, argv, "+s:e:ac:k:i:to:d:h")) != -1) {
 		switch (option) {
 		case 's':
-			config->set = parse_sets(optarg);
+			if (bridge_parse_sets(optarg, &config->set) < 0)
+				return false;
 			break;
 		case 'e':
 			if (nr_extra < 15)
