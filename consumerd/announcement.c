@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "consumerd/procfs.h"
+#include "libmarker/wire.h"
 
 #define MAX_CLASSES 65536u
 #define MAX_RINGS 4096u

@@ -2,7 +2,7 @@
 /*
  * collect.c - the collector's thread: rounds of draining, floors, emission, sleep.
  *
- * A round, and why its order matters (doc/ARCHITECTURE.md, "Floors"):
+ * A round, and why its order matters (doc/ARCHITECTURE.md, "The life of a marker", 5):
  *
  *	1  T0 = the clock now
  *	2  membarrier: a `writing` not seen from here on is stored after T0's reading, so the
@@ -19,7 +19,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -27,7 +26,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <urcu.h>
 #include <urcu/wfcqueue.h>
 
 #include "base/log.h"

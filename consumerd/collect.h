@@ -36,7 +36,7 @@ pid_t collector_tid(const struct collector *collector);
 const struct clock_map *collector_map(const struct collector *collector);
 
 /**
- * collector_clock() - what the sessions' stamps are in.
+ * collector_set_clock() - what the sessions' stamps are in.
  * @kind: wanted for a new session
  * Return: 0, or -EBUSY: sessions with another clock are running.
  */

@@ -16,7 +16,6 @@
 #include <unistd.h>
 #include <urcu.h>
 
-#include "base/log.h"
 #include "consumerd/control.h"
 #include "consumerd/requests.h"
 #include "libmarker/rendezvous.h"

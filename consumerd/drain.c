@@ -56,7 +56,7 @@ void drain_begin(struct drain *drain, enum clock_kind clock, uint64_t now, uint6
 	drain->nr_events = 0;
 }
 
-/* Lost between two times: the count is the program's word, but the times must be possible. */
+/* Discarded between two times: the count is the program's word, but the times must be possible. */
 static void tell_discarded(struct lane_walk *walk, uint32_t slot, uint64_t count, uint64_t begin,
 			   uint64_t end)
 {
@@ -96,6 +96,7 @@ static void refuse(struct lane_walk *walk, const struct ring_record *record)
 {
 	uint64_t at = walk->lane->last ? walk->lane->last : walk->drain->now;
 
+	/* Relaxed: a figure for people. */
 	if (atomic_fetch_add_explicit(&walk->program->nr_bad, 1, memory_order_relaxed) == 0)
 		log_warning("Program writes bad records: pid=%d, comm=%s, class=%u, size=%u, "
 			    "ticks=%" PRIu64 ", before=%" PRIu64 ", now=%" PRIu64,
@@ -108,17 +109,23 @@ static void refuse(struct lane_walk *walk, const struct ring_record *record)
 					     at, at);
 }
 
-/* The thread says its name: for the sidecar of every session. */
+/* For the sidecar of every session. */
+static void tell_thread(const struct drain *drain, const struct sidecar_thread *thread)
+{
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+		if (drain->sessions[slot])
+			output_sidecar(&drain->sessions[slot]->output,
+				       sidecar_format_thread(thread));
+}
+
+/* The thread says its name. */
 static void take_thread_name(struct lane_walk *walk, const struct trace_event *event)
 {
 	struct sidecar_thread *thread = &walk->ring->thread;
 
 	snprintf(thread->name, sizeof(thread->name), "%s",
 		 event_text(event, event_class_field(event->class, "name")));
-	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
-		if (walk->drain->sessions[slot])
-			output_sidecar(&walk->drain->sessions[slot]->output,
-				       sidecar_format_thread(thread));
+	tell_thread(walk->drain, thread);
 }
 
 /* The class as a session knows it; NULL when it does not want it. */
@@ -263,14 +270,6 @@ static void drain_lane(struct lane_walk *walk, uint32_t number, bool is_last)
 		drain->is_writing = true;
 }
 
-static void tell_thread(const struct drain *drain, const struct sidecar_thread *thread)
-{
-	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
-		if (drain->sessions[slot])
-			output_sidecar(&drain->sessions[slot]->output,
-				       sidecar_format_thread(thread));
-}
-
 /* A thread has taken the ring: who it is, to us and to itself. */
 static void note_owner(struct drain *drain, struct program *program, struct thread_ring *ring,
 		       int32_t vtid, const char *comm)
@@ -339,6 +338,7 @@ void drain_program(struct drain *drain, struct program *program)
 
 	for (size_t i = 0; i < program->rings.nr; i++)
 		drain_ring(drain, program, program->rings.items[i]);
+	/* Relaxed: a figure for people. */
 	atomic_fetch_add_explicit(&program->nr_events, drain->nr_events - before,
 				  memory_order_relaxed);
 }

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "trace/clock.h"
 
 #define KERNEL_THREAD_FLAG 0x00200000u /* PF_KTHREAD in the flags of /proc/PID/stat */
 
@@ -35,10 +36,7 @@ static ssize_t read_text(const char *path, char *text, size_t size)
 
 uint64_t procfs_now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return clock_ticks(CLOCK_TICKS_MONO);
 }
 
 /* The directories of @path whose names are numbers, one after the other; 0 at the end. */

@@ -5,7 +5,6 @@
 #include "consumerd/programs.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -127,6 +126,7 @@ static void add_program(struct programs *programs, int fd)
 	}
 	program->fd = fd;
 	program->pidfd = -1;
+	/* Relaxed, here and below: nobody else writes it, and others read it as a figure. */
 	if (atomic_load_explicit(&programs->nr, memory_order_relaxed) >= MAX_PROGRAMS ||
 	    check_peer(fd, &program->pid) < 0 || watch(programs, program) < 0) {
 		program_destroy(program);

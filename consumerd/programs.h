@@ -16,7 +16,6 @@
 #include "consumerd/procfs.h"
 #include "consumerd/session.h"
 #include "libmarker/ring-read.h"
-#include "libmarker/wire.h"
 
 /* One lane of one ring: a source of its own in every session. */
 struct lane {
@@ -72,7 +71,7 @@ struct program {
 
 struct programs {
 	struct cds_list_head list; /* RCU: the collector's thread adds and removes */
-	_Atomic uint32_t nr;	   /* shared, relaxed */
+	_Atomic uint32_t nr;	   /* shared, relaxed: a figure for people */
 	int listen_fd, epoll_fd;
 	struct floor floor; /* what announcements not yet read may still bring */
 };

@@ -94,8 +94,8 @@ static int sink_event(void *arg, uint32_t number, const struct trace_event *even
 		session->output.nr_refused++;
 		return 0;
 	}
-	session->kernel_bytes += event->payload_size + 32;
-	session->queued += event->payload_size + 48;
+	session->kernel_bytes += event->payload_size + SOURCE_ITEM_HEAD;
+	session->queued += event->payload_size + SOURCE_ITEM_HEAD;
 	return 0;
 }
 

@@ -115,7 +115,7 @@ void session_push_marker(struct session *session, struct source **slot, int32_t 
 		session->output.nr_refused++;
 		return;
 	}
-	session->queued += event->payload_size + 48;
+	session->queued += event->payload_size + SOURCE_ITEM_HEAD;
 }
 
 void session_push_discard(struct session *session, struct source **slot, int32_t host_tid,

@@ -133,6 +133,7 @@ int session_class(struct session *session, const struct trace_event_class *class
  */
 void session_push_marker(struct session *session, struct source **slot, int32_t host_tid,
 			 const struct trace_event *event);
+/* Events that the lane discarded between two stamps, in ticks. */
 void session_push_discard(struct session *session, struct source **slot, int32_t host_tid,
 			  uint64_t count, uint64_t begin, uint64_t end);
 
@@ -148,6 +149,7 @@ void session_emit(struct session *session, uint64_t limit);
 /* An anchor, and the segment it began. */
 void session_anchor(struct session *session, const struct clock_anchor *anchor);
 
+/* Brings `stats` up to date. */
 void session_publish_stats(struct session *session);
 
 /* Stops the backend; what it holds is then drained with session_drain_rest(). */

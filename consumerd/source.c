@@ -26,6 +26,8 @@ struct item {
 	uint8_t context;
 };
 
+_Static_assert(sizeof(struct item) <= SOURCE_ITEM_HEAD, "the head of an event in a queue");
+
 static uint32_t item_size(uint32_t payload_size)
 {
 	return (uint32_t)((sizeof(struct item) + payload_size + 7) & ~(size_t)7);

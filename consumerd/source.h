@@ -13,6 +13,9 @@
 #include "trace/merge.h"
 #include "trace/model.h"
 
+/* What an event takes in a queue beside its payload, in bytes. */
+enum { SOURCE_ITEM_HEAD = 32 };
+
 /* source.number of markers: they share one stream. */
 #define SOURCE_MARKERS UINT32_MAX
 

@@ -4,9 +4,6 @@
  */
 #include "consumerd/statedump.h"
 
-#include <errno.h>
-#include <string.h>
-
 /* LTTng's numbers (lttng-statedump-impl.c). */
 enum statedump_type {
 	TYPE_USER_THREAD = 0,
