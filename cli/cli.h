@@ -20,8 +20,8 @@ struct command {
 	const char *usage;   /* "[TRACE] [--json]": after "weft NAME " */
 	const char *summary; /* one line */
 	const char *help;    /* options and examples, whole lines */
-	int (*run)(int argc,
-		   char **argv); /* argv[0] is the command's name; returns the exit status */
+	/* argv[0] is the command's name; returns the exit status. */
+	int (*run)(int argc, char **argv);
 };
 
 extern const struct command command_record, command_list, command_doctor, command_dump,
@@ -39,6 +39,10 @@ __attribute__((format(printf, 2, 3))) int cli_usage_error(const struct command *
  * on stderr. Return: the reader, or NULL.
  */
 struct trace_reader *cli_open_trace(const char *dir);
+
+/* Where a terminal is watching: how far reading has got, and that it is over. */
+void cli_show_progress(uint64_t ns);
+void cli_end_progress(void);
 
 /* Says on stderr why reading stopped. Return: CLI_ERROR. */
 int cli_read_error(const char *what, int error, const struct trace_error *reason);

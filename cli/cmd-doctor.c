@@ -67,21 +67,14 @@ static void examine_backends(struct diagnosis *diagnosis)
 
 static void examine(struct diagnosis *diagnosis)
 {
-	static const char *const libmarkers[] = {".libs/libmarker.so", "libmarker.so",
-						 WEFT_LIBDIR "/libmarker.so",
-						 WEFT_LIBDIR "/libmarker.so.0", NULL};
-	static const char *const daemons[] = {"weft-consumerd", WEFT_LIBEXECDIR "/weft-consumerd",
-					      NULL};
-
 	memset(diagnosis, 0, sizeof(*diagnosis));
 	diagnosis->tracefs = bridge_tracefs();
 	diagnosis->nr_leftovers = bridge_nr_leftovers(); /* probes remove them */
 	examine_backends(diagnosis);
 	diagnosis->clock =
 		clock_detect(&diagnosis->clock_why) == CLOCK_TICKS_TSC ? "tsc" : "monotonic";
-	diagnosis->libmarker_error =
-		daemon_find("WEFT_LIBMARKER", libmarkers, diagnosis->libmarker);
-	diagnosis->consumerd_error = daemon_find("WEFT_CONSUMERD", daemons, diagnosis->consumerd);
+	diagnosis->libmarker_error = daemon_find_libmarker(diagnosis->libmarker);
+	diagnosis->consumerd_error = daemon_find(diagnosis->consumerd);
 	diagnosis->rendezvous_error = rendezvous_folder(diagnosis->rendezvous);
 	diagnosis->markers_work = !diagnosis->libmarker_error && !diagnosis->consumerd_error &&
 				  !diagnosis->rendezvous_error;
@@ -227,7 +220,7 @@ static int run(int argc, char **argv);
 const struct command command_doctor = {
 	.name = "doctor",
 	.usage = "[--json]",
-	.summary = "Tells what works here, what is missing, and what can be asked",
+	.summary = "tells what works here, what is missing, and what can be asked",
 	.help = "Each source of kernel events is tried: something is done that it must record, "
 		"and\n"
 		"looked for. Nothing is left behind.\n\n"

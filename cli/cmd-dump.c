@@ -235,7 +235,7 @@ const struct command command_dump = {
 	.usage =
 		"[TRACE] [--json] [--from T] [--to T] [--tid N] [--pid N] [--name GLOB] [--kernel] "
 		"[--user]",
-	.summary = "Prints one event a line, in order",
+	.summary = "prints one event a line, in order",
 	.help = "  TRACE          a recording's folder; the newest in this folder if none is "
 		"named\n"
 		"  --json         one object of JSON a line: ts, cpu, pid, tid, comm, name, "

@@ -3,6 +3,7 @@
  * cmd-list.c - weft list: the markers of a program file, or of all that a process has mapped.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,13 @@
 #include "base/json-writer.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/record-program.h"
 #include "libmarker/note-read.h"
+
+/* A line of /proc/PID/maps: addresses, mode, device, inode, and a path. */
+#define MAPS_LINE (PATH_MAX + 256)
+/* Of a class as one text; two that differ only behind that are taken for one. */
+#define MAX_CLASS_TEXT 1024
 
 struct listing {
 	bool is_json;
@@ -20,7 +27,7 @@ struct listing {
 	const char *path;
 	unsigned nr_markers, nr_bad;
 	struct {
-		char (*items)[1024];
+		char (*items)[MAX_CLASS_TEXT];
 		size_t nr, capacity;
 	} seen; /* of this file: copies of one place are listed once */
 };
@@ -170,7 +177,7 @@ static int list_file(struct listing *listing, const char *shown, const char *pat
 /* Each file that the process has mapped executable, once. */
 static int list_process(struct listing *listing, long pid)
 {
-	char path[64], line[4352], last[4200] = "";
+	char path[64], line[MAPS_LINE], last[MAPS_LINE] = "";
 	FILE *maps;
 
 	snprintf(path, sizeof(path), "/proc/%ld/maps", pid);
@@ -178,7 +185,7 @@ static int list_process(struct listing *listing, long pid)
 	if (!maps)
 		return -errno;
 	while (fgets(line, sizeof(line), maps)) {
-		char mode[8], file[4200], *slash = strchr(line, '/');
+		char mode[8], file[MAPS_LINE + 64], *slash = strchr(line, '/');
 		unsigned long begin, end;
 
 		if (!slash || sscanf(line, "%lx-%lx %7s", &begin, &end, mode) != 3 ||
@@ -205,29 +212,11 @@ static bool is_number(const char *text)
 	return *text && !text[strspn(text, "0123456789")];
 }
 
-/* As the shell would find it. Return: @name itself where it has a slash or is in no folder. */
-static const char *find_program(const char *name, char *path, size_t size)
-{
-	const char *folders = getenv("PATH"), *end;
-
-	if (strchr(name, '/') || !folders)
-		return name;
-	for (; *folders; folders = *end ? end + 1 : end) {
-		struct stat st;
-
-		end = folders + strcspn(folders, ":");
-		snprintf(path, size, "%.*s/%s", (int)(end - folders), folders, name);
-		if (!stat(path, &st) && S_ISREG(st.st_mode) && (st.st_mode & 0111))
-			return path;
-	}
-	return name;
-}
-
 static int run_list(int argc, char **argv)
 {
 	struct listing listing = {.json = {.file = stdout}};
 	const char *what = NULL, *path;
-	char found[4096];
+	char found[PATH_MAX];
 	struct stat st;
 	int ret;
 
@@ -246,7 +235,7 @@ static int run_list(int argc, char **argv)
 	if (is_number(what) && stat(what, &st)) {
 		ret = list_process(&listing, strtol(what, NULL, 10));
 	} else {
-		path = stat(what, &st) ? find_program(what, found, sizeof(found)) : what;
+		path = stat(what, &st) && program_find(what, found) == 0 ? found : what;
 		ret = list_file(&listing, path, path);
 	}
 	array_fini(&listing.seen);

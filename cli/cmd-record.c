@@ -25,6 +25,7 @@
 #include "cli/cli.h"
 #include "cli/record-daemon.h"
 #include "cli/record-program.h"
+#include "trace/clock.h"
 
 #define MAX_PATTERNS 60
 #define STATUS_INTERVAL_MS 500
@@ -61,10 +62,7 @@ struct recorder {
 
 static uint64_t now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	return clock_ticks(CLOCK_TICKS_MONO);
 }
 
 static int add_pattern(const char **list, size_t *nr, const char *pattern)
@@ -230,14 +228,11 @@ static int choose_backend(struct recorder *recorder)
 
 static void choose_preload(struct recorder *recorder)
 {
-	static const char *const places[] = {".libs/libmarker.so", "libmarker.so",
-					     WEFT_LIBDIR "/libmarker.so",
-					     WEFT_LIBDIR "/libmarker.so.0", NULL};
 	char path[PATH_MAX];
 
 	if (!recorder->options.argv)
 		return;
-	if (daemon_find("WEFT_LIBMARKER", places, path) < 0) {
+	if (daemon_find_libmarker(path) < 0) {
 		log_warning("record: no markers: no libmarker at %s; set WEFT_LIBMARKER", path);
 		return;
 	}
@@ -567,10 +562,11 @@ static int record(struct recorder *recorder)
 static int prepare(struct recorder *recorder)
 {
 	struct record_options *options = &recorder->options;
+	char file[PATH_MAX];
 	int ret;
 
 	if (options->argv) {
-		ret = program_check(options->argv[0]);
+		ret = program_find(options->argv[0], file);
 		if (ret < 0)
 			return exec_failed(options->argv[0], ret);
 	}
@@ -620,7 +616,7 @@ static int run(int argc, char **argv)
 const struct command command_record = {
 	.name = "record",
 	.usage = "[OPTIONS] [-- CMD ARGS]",
-	.summary = "record a program, or the whole machine, into a trace",
+	.summary = "records a program, or the whole machine, into a trace",
 	.help = "Records the markers of programs and the kernel's scheduling, interrupts, block "
 		"I/O\n"
 		"and, of CMD or PID and its children, system calls and page faults. With CMD, "

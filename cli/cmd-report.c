@@ -5,7 +5,6 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "cli/cli.h"
@@ -44,11 +43,6 @@ static int find_report(const char *name)
 	return -1;
 }
 
-static void print_progress(uint64_t ns)
-{
-	fprintf(stderr, "\rreading: at %.1f s ", (double)ns / 1e9);
-}
-
 /* One report, or, without a name, all of them. */
 static int print_reports(const struct history *history, struct trace_reader *reader, int chosen,
 			 bool is_json)
@@ -67,7 +61,6 @@ static int print_reports(const struct history *history, struct trace_reader *rea
 
 static int report_trace(const char *trace, int chosen, bool is_json)
 {
-	bool shows_progress = isatty(STDERR_FILENO);
 	struct trace_error reason;
 	struct history *history;
 	struct trace_reader *reader = cli_open_trace(trace);
@@ -75,9 +68,8 @@ static int report_trace(const char *trace, int chosen, bool is_json)
 
 	if (!reader)
 		return CLI_ERROR;
-	ret = history_load(reader, shows_progress ? print_progress : NULL, &history, &reason);
-	if (shows_progress)
-		fprintf(stderr, "\r%40s\r", "");
+	ret = history_load(reader, cli_show_progress, &history, &reason);
+	cli_end_progress();
 	if (ret < 0) {
 		ret = cli_read_error(trace ? trace : "trace", ret, &reason);
 		trace_reader_close(reader);
@@ -123,7 +115,7 @@ static int run(int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.usage = "[TRACE] [summary|threads|markers] [--json]",
-	.summary = "what a recording holds: events, threads, markers",
+	.summary = "tells what a recording holds: events, threads, markers",
 	.help = "  summary    duration, events, what was discarded or is missing, CPUs\n"
 		"  threads    running, runnable and blocked time of each, by class\n"
 		"  markers    how often, how long, how far apart, how often late\n"

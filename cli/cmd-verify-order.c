@@ -4,19 +4,12 @@
  */
 #include <getopt.h>
 #include <stdbool.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "viewer/report/report.h"
 
-static void print_progress(uint64_t ns)
-{
-	fprintf(stderr, "\rchecking: at %.1f s ", (double)ns / 1e9);
-}
-
 static int verify(const char *trace, bool is_json)
 {
-	bool shows_progress = isatty(STDERR_FILENO);
 	struct trace_reader *reader = cli_open_trace(trace);
 	struct order_report report;
 	struct trace_error reason;
@@ -24,9 +17,8 @@ static int verify(const char *trace, bool is_json)
 
 	if (!reader)
 		return CLI_ERROR;
-	ret = order_check(reader, shows_progress ? print_progress : NULL, &report, &reason);
-	if (shows_progress)
-		fprintf(stderr, "\r%40s\r", "");
+	ret = order_check(reader, cli_show_progress, &report, &reason);
+	cli_end_progress();
 	trace_reader_close(reader);
 	if (ret < 0)
 		return cli_read_error(trace ? trace : "trace", ret, &reason);

@@ -4,11 +4,9 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/parse-size.h"
@@ -139,17 +137,6 @@ static int parse_options(int argc, char **argv, struct options *options)
 	return CLI_OK;
 }
 
-static void print_progress(uint64_t ns)
-{
-	fprintf(stderr, "\rreading: at %.1f s ", (double)ns / 1e9);
-}
-
-static void end_progress(bool is_on)
-{
-	if (is_on)
-		fprintf(stderr, "\r%40s\r", "");
-}
-
 /* One answer printed. Return: is it more than unknown? */
 static bool print_answer(const struct history *history, const struct why *why,
 			 const struct options *options, const struct why_answer *answer)
@@ -250,7 +237,6 @@ static int run(int argc, char **argv)
 	struct trace_error reason;
 	struct trace_reader *reader;
 	struct history *history;
-	bool shows_progress = isatty(STDERR_FILENO);
 	int ret = parse_options(argc, argv, &options);
 
 	if (ret)
@@ -258,8 +244,8 @@ static int run(int argc, char **argv)
 	reader = cli_open_trace(options.trace);
 	if (!reader)
 		return CLI_ERROR;
-	ret = history_load(reader, shows_progress ? print_progress : NULL, &history, &reason);
-	end_progress(shows_progress);
+	ret = history_load(reader, cli_show_progress, &history, &reason);
+	cli_end_progress();
 	if (ret < 0) {
 		ret = cli_read_error(options.trace ? options.trace : "trace", ret, &reason);
 		trace_reader_close(reader);
@@ -291,7 +277,7 @@ const struct command command_why = {
 		"                   the trace's clock, in ns or with a unit\n"
 		"  --json           one object a line\n"
 		"\n"
-		"Exit status: 0; 2 error; 3 every answer is unknown, for events were lost.\n"
+		"Exit status: 0; 2 error; 3 every answer is unknown, for events were discarded.\n"
 		"\n"
 		"  weft why --marker player:present --worst 3\n"
 		"  weft why TRACE --marker audio:callback --by=late --json | jq .totals\n",

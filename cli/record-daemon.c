@@ -35,7 +35,8 @@ static void own_folder(char *ret_folder, size_t size)
 		slash[1] = '\0';
 }
 
-int daemon_find(const char *variable, const char *const *names, char *ret_path)
+/* @names: places to try, NULL-terminated; relative ones count from this program's folder. */
+static int find_file(const char *variable, const char *const *names, char *ret_path)
 {
 	char folder[PATH_MAX - 64];
 	const char *named = getenv(variable);
@@ -51,6 +52,23 @@ int daemon_find(const char *variable, const char *const *names, char *ret_path)
 			return 0;
 	}
 	return -ENOENT;
+}
+
+int daemon_find(char *ret_path)
+{
+	static const char *const names[] = {"weft-consumerd", "../weft-consumerd",
+					    WEFT_LIBEXECDIR "/weft-consumerd", NULL};
+
+	return find_file("WEFT_CONSUMERD", names, ret_path);
+}
+
+int daemon_find_libmarker(char *ret_path)
+{
+	static const char *const names[] = {".libs/libmarker.so", "libmarker.so",
+					    WEFT_LIBDIR "/libmarker.so",
+					    WEFT_LIBDIR "/libmarker.so.0", NULL};
+
+	return find_file("WEFT_LIBMARKER", names, ret_path);
 }
 
 /* Return: 0 or -errno. */
@@ -94,8 +112,6 @@ static int start_daemon(const char *path)
 
 int daemon_connect(struct daemon_link *link, char *reterr, size_t reterr_size)
 {
-	static const char *const places[] = {"weft-consumerd", "../weft-consumerd",
-					     WEFT_LIBEXECDIR "/weft-consumerd", NULL};
 	char folder[RENDEZVOUS_MAX_PATH], socket_path[RENDEZVOUS_MAX_PATH], path[PATH_MAX];
 	struct timespec pause = {.tv_nsec = TRY_PAUSE_NS};
 	int ret = rendezvous_folder(folder);
@@ -112,7 +128,7 @@ int daemon_connect(struct daemon_link *link, char *reterr, size_t reterr_size)
 	ret = try_connect(link, socket_path);
 	if (ret == 0)
 		return 0;
-	if (daemon_find("WEFT_CONSUMERD", places, path) < 0) {
+	if (daemon_find(path) < 0) {
 		snprintf(reterr, reterr_size,
 			 "no weft-consumerd at %s; install it, or set WEFT_CONSUMERD", path);
 		return -ENOENT;

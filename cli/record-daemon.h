@@ -14,15 +14,13 @@ struct daemon_link {
 	char buffer[65536];
 };
 
-/**
- * daemon_find() - a file of ours: named by the environment, else beside this program's build, else
- * where it was installed.
- * @variable: "WEFT_CONSUMERD"
- * @names: places to try, NULL-terminated; relative ones count from this program's folder
- * @ret_path: PATH_MAX bytes
- * Return: 0 or -ENOENT, *ret_path then the last place tried.
+/*
+ * Files of ours: named by the environment ($WEFT_CONSUMERD, $WEFT_LIBMARKER), else beside this
+ * program's build, else where they were installed. @ret_path: PATH_MAX bytes. Return: 0 or -ENOENT,
+ * ret_path then holds the last place tried.
  */
-int daemon_find(const char *variable, const char *const *names, char *ret_path);
+int daemon_find(char *ret_path);
+int daemon_find_libmarker(char *ret_path);
 
 /**
  * daemon_connect() - connects to the user's weft-consumerd, starting one if none answers.

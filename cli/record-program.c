@@ -26,21 +26,22 @@ static int check_file(const char *path)
 	return 0;
 }
 
-int program_check(const char *name)
+int program_find(const char *name, char *ret_path)
 {
 	const char *path = getenv("PATH");
-	char file[PATH_MAX];
 	int ret = -ENOENT, one;
 
-	if (strchr(name, '/'))
+	if (strchr(name, '/')) {
+		snprintf(ret_path, PATH_MAX, "%s", name);
 		return check_file(name);
+	}
 	if (!path)
 		path = "/usr/bin:/bin";
 	for (size_t length; *path; path += length, path += *path == ':') {
 		length = strcspn(path, ":");
-		snprintf(file, sizeof(file), "%.*s%s%s", (int)length, path, length ? "/" : "",
+		snprintf(ret_path, PATH_MAX, "%.*s%s%s", (int)length, path, length ? "/" : "",
 			 name);
-		one = check_file(file);
+		one = check_file(ret_path);
 		if (one == 0)
 			return 0;
 		if (one == -EACCES)

@@ -13,8 +13,12 @@ struct held_program {
 	int go_fd, error_fd;
 };
 
-/* Is there such a program? Return: 0, -ENOENT, -EACCES. */
-int program_check(const char *name);
+/**
+ * program_find() - the file that execvp() would run.
+ * @ret_path: PATH_MAX bytes
+ * Return: 0, -ENOENT, -EACCES.
+ */
+int program_find(const char *name, char *ret_path);
 
 /**
  * program_hold() - forks it, and holds it before its exec.

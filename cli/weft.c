@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "cli/cli.h"
@@ -87,6 +88,18 @@ struct trace_reader *cli_open_trace(const char *dir)
 	}
 	free(newest);
 	return reader;
+}
+
+void cli_show_progress(uint64_t ns)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\rreading: at %.1f s ", (double)ns / 1e9);
+}
+
+void cli_end_progress(void)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r%40s\r", "");
 }
 
 static void print_commands(FILE *file)
