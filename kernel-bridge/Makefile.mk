@@ -10,7 +10,8 @@ libbridge_la_SOURCES = kernel-bridge/backend.h kernel-bridge/bridge.c kernel-bri
 	kernel-bridge/backends/ftrace-page.h kernel-bridge/backends/ftrace-probe.c \
 	kernel-bridge/backends/ftrace-select.c kernel-bridge/backends/ftrace-syscalls.c \
 	kernel-bridge/backends/ftrace-syscalls.h kernel-bridge/backends/ftrace-syscall-names.c \
-	kernel-bridge/backends/ftrace-watcher.c kernel-bridge/fake-facts.c kernel-bridge/fake-script.c \
+	kernel-bridge/backends/ftrace-watcher.c kernel-bridge/fake-class.c kernel-bridge/fake-event.c \
+	kernel-bridge/fake-facts.c kernel-bridge/fake-script.c \
 	kernel-bridge/fake-script.h kernel-bridge/fake-standard.c kernel-bridge/fake-words.c \
 	kernel-bridge/fake-words.h kernel-bridge/tracefs.c kernel-bridge/tracefs.h
 nodist_libbridge_la_SOURCES = kernel-bridge/backends/syscall-table.h kernel-bridge/backends/syscall-table-32.h

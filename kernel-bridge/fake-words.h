@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake-words.h - within the reader of scripts: a line in words. Functions return 0 or -errno, and
- * have said why in parser->reterr.
+ * fake-words.h - within the reader of scripts: a line in words, and what is made of them. Functions
+ * return 0 or -errno, and have said why in parser->reterr.
  */
 #ifndef KERNEL_BRIDGE_FAKE_WORDS_H
 #define KERNEL_BRIDGE_FAKE_WORDS_H
@@ -12,7 +12,7 @@
 
 #include "kernel-bridge/fake-script.h"
 
-enum { FAKE_MAX_TOKENS = 128 };
+enum { FAKE_MAX_TOKENS = 128, FAKE_MAX_PAYLOAD = 1 << 17 };
 
 /* A word of a line: KEY=VALUE, or a VALUE alone; quotes are off already. */
 struct fake_token {
@@ -31,7 +31,7 @@ struct fake_parser {
 	unsigned nr_tokens;
 	unsigned first, end; /* the words that fake_take*() look at */
 	uint64_t last_time;
-	uint8_t *payload;
+	uint8_t *payload; /* FAKE_MAX_PAYLOAD bytes */
 	char *reterr;
 	size_t reterr_size;
 };
@@ -61,7 +61,16 @@ int fake_take_number(struct fake_parser *parser, const char *key, int64_t min, i
 int fake_take_s32(struct fake_parser *parser, const char *key, int32_t *ret_value);
 int fake_take_text(struct fake_parser *parser, const char *key, char *to, size_t size);
 
-/* The statements of the sidecar. */
+/* fake-class.c: the class of that name, or -1; one more, taken over; the statement `class`. */
+int fake_find_class(const struct fake_script *script, const char *name);
+int fake_add_class(struct fake_parser *parser, struct trace_event_class *class);
+int fake_parse_class(struct fake_parser *parser);
+
+/* fake-event.c: a line that begins with a time; the statements loss, floor and drain. */
+int fake_parse_event(struct fake_parser *parser);
+int fake_parse_entry(struct fake_parser *parser, enum fake_entry_kind kind);
+
+/* fake-facts.c: the statements of the sidecar. */
 int fake_parse_thread(struct fake_parser *parser);
 int fake_parse_process(struct fake_parser *parser);
 int fake_parse_irq(struct fake_parser *parser);
