@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record-options.c - the command line of `weft record`.
+ */
+#include "cli/record-options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse-size.h"
+#include "cli/cli.h"
+
+#define NS_PER_S 1000000000u
+#define MAX_RING_SIZE (1u << 30)
+
+static int add_pattern(const char **list, size_t *nr, const char *pattern)
+{
+	if (*nr == RECORD_MAX_PATTERNS)
+		return -E2BIG;
+	list[(*nr)++] = pattern;
+	return 0;
+}
+
+/* Return: 0, or CLI_ERROR, having said why. */
+static int take_option(struct record_options *options, int option)
+{
+	char *end;
+
+	switch (option) {
+	case 'o':
+		options->dir = optarg;
+		return 0;
+	case 'p':
+		options->pid = (pid_t)strtol(optarg, &end, 10);
+		if (*end || options->pid <= 0)
+			return cli_usage_error(&command_record, "'%s' is no process number",
+					       optarg);
+		return 0;
+	case 'k':
+		options->kernel = optarg;
+		return 0;
+	case 'b':
+		options->backend = optarg;
+		return 0;
+	case 'c':
+		options->clock = optarg;
+		if (strcmp(optarg, "ordered") && strcmp(optarg, "fast"))
+			return cli_usage_error(&command_record,
+					       "--clock is 'ordered' or 'fast', not '%s'", optarg);
+		return 0;
+	case 'e':
+		if (add_pattern(options->extra, &options->nr_extra, optarg) < 0)
+			return cli_usage_error(&command_record, "too many -e");
+		return 0;
+	case 'm':
+		if (add_pattern(options->markers, &options->nr_markers, optarg) < 0)
+			return cli_usage_error(&command_record, "too many -m");
+		return 0;
+	case 'd':
+		if (parse_duration(optarg, NS_PER_S, &options->duration_ns) < 0 ||
+		    !options->duration_ns)
+			return cli_usage_error(&command_record, "'%s' is no time", optarg);
+		return 0;
+	case 'r':
+		if (parse_size(optarg, &options->ring_size) < 0 ||
+		    options->ring_size > MAX_RING_SIZE)
+			return cli_usage_error(&command_record, "'%s' is no ring size (64K to 1G)",
+					       optarg);
+		return 0;
+	default:
+		return cli_usage_error(&command_record, "no such option, or its value is missing");
+	}
+}
+
+int record_options_parse(int argc, char **argv, struct record_options *options)
+{
+	static const struct option table[] = {
+		{"output", required_argument, NULL, 'o'},
+		{"pid", required_argument, NULL, 'p'},
+		{"kernel", required_argument, NULL, 'k'},
+		{"event", required_argument, NULL, 'e'},
+		{"marker", required_argument, NULL, 'm'},
+		{"backend", required_argument, NULL, 'b'},
+		{"clock", required_argument, NULL, 'c'},
+		{"duration", required_argument, NULL, 'd'},
+		{"ring-size", required_argument, NULL, 'r'},
+		{0},
+	};
+	int option, ret;
+
+	opterr = 0;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "+o:p:e:m:d:", table, NULL)) >= 0) {
+		ret = take_option(options, option);
+		if (ret)
+			return ret;
+	}
+	if (optind < argc)
+		options->argv = argv + optind;
+	if (options->argv && options->pid)
+		return cli_usage_error(&command_record, "-p and a program exclude each other");
+	return 0;
+}

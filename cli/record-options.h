@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record-options.h - the command line of `weft record`.
+ */
+#ifndef CLI_RECORD_OPTIONS_H
+#define CLI_RECORD_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* consumerd takes no longer lists (consumerd/requests.c). */
+#define RECORD_MAX_PATTERNS 60
+
+struct record_options {
+	const char *dir, *kernel, *backend, *clock; /* NULL: the default */
+	/* NULL-terminated. */
+	const char *extra[RECORD_MAX_PATTERNS + 1], *markers[RECORD_MAX_PATTERNS + 1];
+	size_t nr_extra, nr_markers;
+	pid_t pid;			 /* 0: none */
+	uint64_t duration_ns, ring_size; /* 0: until the end; the default */
+	char **argv;			 /* NULL: no program */
+};
+
+/**
+ * record_options_parse() - reads the command line.
+ * @options: zeroed; borrows from argv
+ * Return: 0, or CLI_ERROR, having said why.
+ */
+int record_options_parse(int argc, char **argv, struct record_options *options);
+
+#endif
