@@ -2,6 +2,7 @@
 #include "base/heap.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -50,17 +51,6 @@ int heap_push(struct heap *heap, uint64_t key, uint32_t owner)
 	}
 	heap->items[at] = item;
 	return 0;
-}
-
-uint64_t heap_second_key(const struct heap *heap)
-{
-	uint64_t key = UINT64_MAX;
-
-	if (heap->nr > 1)
-		key = heap->items[1].key;
-	if (heap->nr > 2 && heap->items[2].key < key)
-		key = heap->items[2].key;
-	return key;
 }
 
 void heap_replace_top(struct heap *heap, uint64_t key)

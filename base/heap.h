@@ -7,7 +7,6 @@
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,11 +32,7 @@ static inline const struct heap_item *heap_top(const struct heap *heap)
 	return heap->nr ? &heap->items[0] : NULL;
 }
 
-/* The smallest key below the top: how far the top's owner may run before another's turn; UINT64_MAX
- * when alone. */
-uint64_t heap_second_key(const struct heap *heap);
-
-/* Gives the top a new key, not smaller than any rule but the heap's own, and lets it sink. */
+/* Gives the top a new key, and lets it sink to its place. */
 void heap_replace_top(struct heap *heap, uint64_t key);
 
 void heap_pop(struct heap *heap);
