@@ -34,34 +34,13 @@ struct listing {
 
 static const char *kind_name(const struct note_class *class)
 {
-	switch (class->kind) {
-	case EVENT_INSTANT:
-		return "instant";
-	case EVENT_BEGIN:
-		return "begin";
-	case EVENT_END:
-		return "end";
-	case EVENT_RESULT:
-		return "result";
-	case EVENT_THREAD:
-		return "thread";
-	default:
-		return "other";
-	}
+	return class->kind < EVENT_NR_KINDS ? event_kind_names[class->kind] : "other";
 }
 
+/* NULL: it has none. */
 static const char *role_name(uint8_t role)
 {
-	switch (role) {
-	case ROLE_FLOW:
-		return "flow";
-	case ROLE_FLOW_GLOBAL:
-		return "flow_global";
-	case ROLE_DUE:
-		return "due";
-	default:
-		return NULL;
-	}
+	return role != ROLE_NONE && role < FIELD_NR_ROLES ? field_role_names[role] : NULL;
 }
 
 static void type_name(const struct wire_field *field, char *name, size_t size)

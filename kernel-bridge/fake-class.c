@@ -8,18 +8,6 @@
 #include "base/array.h"
 #include "kernel-bridge/fake-words.h"
 
-static const char *const kind_names[] = {
-	[EVENT_INSTANT] = "instant", [EVENT_BEGIN] = "begin",
-	[EVENT_END] = "end",	     [EVENT_RESULT] = "result",
-	[EVENT_LOG] = "log",	     [EVENT_ASYNC_BEGIN] = "async_begin",
-	[EVENT_FRAME] = "frame",     [EVENT_ASYNC_END] = "async_end",
-	[EVENT_THREAD] = "thread",   [EVENT_COUNTER] = "counter",
-};
-static const char *const role_names[] = {
-	[ROLE_NONE] = "",   [ROLE_FLOW] = "flow", [ROLE_FLOW_GLOBAL] = "flow_global",
-	[ROLE_DUE] = "due", [ROLE_ID] = "id",
-};
-
 static int find_name(const char *const *names, size_t nr, const char *name)
 {
 	for (size_t i = 0; i < nr; i++)
@@ -70,7 +58,7 @@ static int add_field(struct fake_parser *parser, struct trace_event_class *class
 	*type_text++ = '\0';
 	if (role_text) {
 		*role_text++ = '\0';
-		role = find_name(role_names, sizeof(role_names) / sizeof(role_names[0]), role_text);
+		role = find_name(field_role_names, FIELD_NR_ROLES, role_text);
 	}
 	if (role < 0)
 		return fake_fail(parser, "field '%s': no role '%s'", text, role_text);
@@ -115,8 +103,7 @@ static void take_class_kind(struct fake_parser *parser, enum trace_domain *ret_d
 			continue;
 		if (strchr(token->value, ':'))
 			return;
-		kind = find_name(kind_names, sizeof(kind_names) / sizeof(kind_names[0]),
-				 token->value);
+		kind = find_name(event_kind_names, EVENT_NR_KINDS, token->value);
 		if (strcmp(token->value, "user") == 0)
 			*ret_domain = TRACE_USER;
 		else if (kind >= 0)

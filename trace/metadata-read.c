@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "trace/metadata-words.h"
 #include "trace/metadata.h"
 #include "trace/tsdl.h"
 
@@ -366,8 +365,8 @@ static int apply_parameter(struct trace_event_class *class, char *parameter)
 	if (!field)
 		return 0;
 	*value = 0;
-	for (size_t i = 1; i < METADATA_NR_ROLES; i++)
-		if (!strcmp(parameter, metadata_roles[i]))
+	for (size_t i = 1; i < FIELD_NR_ROLES; i++)
+		if (!strcmp(parameter, field_role_names[i]))
 			field->role = (uint8_t)i;
 	if (strcmp(parameter, "name") || *rest != ':' || !rest[1])
 		return 0;
@@ -390,8 +389,8 @@ static int apply_uri(struct trace_event_class *class, char *uri)
 		return 0;
 	rest = uri + 5;
 	parameter = strsep(&rest, "?");
-	for (size_t i = 0; i < METADATA_NR_KINDS; i++)
-		if (!strcmp(parameter, metadata_kinds[i]))
+	for (size_t i = 0; i < EVENT_NR_KINDS; i++)
+		if (!strcmp(parameter, event_kind_names[i]))
 			class->kind = (enum trace_event_kind)i;
 	while (ret == 0 && (parameter = strsep(&rest, "&")))
 		ret = apply_parameter(class, parameter);

@@ -8,13 +8,11 @@
  */
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
 
 #include "config.h"
-#include "trace/metadata-words.h"
 #include "trace/metadata.h"
 
 /* A string literal's inside. */
@@ -291,12 +289,12 @@ static void write_uri(FILE *file, const struct trace_event_class *class, char *c
 {
 	const char *separator = "?";
 
-	fprintf(file, "\tmodel.emf.uri = \"weft:%s", metadata_kinds[class->kind]);
+	fprintf(file, "\tmodel.emf.uri = \"weft:%s", event_kind_names[class->kind]);
 	for (uint32_t i = 0; i < class->nr_fields; i++) {
 		const struct trace_field *field = &class->fields[i];
 
 		if (field->role != ROLE_NONE) {
-			fprintf(file, "%s%s=%u", separator, metadata_roles[field->role], i);
+			fprintf(file, "%s%s=%u", separator, field_role_names[field->role], i);
 			separator = "&";
 		}
 		if (strcmp(field->name, names[i])) {

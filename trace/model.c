@@ -5,6 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const field_role_names[FIELD_NR_ROLES] = {
+	[ROLE_NONE] = "none", [ROLE_FLOW] = "flow", [ROLE_FLOW_GLOBAL] = "flow_global",
+	[ROLE_DUE] = "due",   [ROLE_ID] = "id",
+};
+
+const char *const event_kind_names[EVENT_NR_KINDS] = {
+	[EVENT_INSTANT] = "instant",
+	[EVENT_BEGIN] = "begin",
+	[EVENT_END] = "end",
+	[EVENT_RESULT] = "result",
+	[EVENT_ASYNC_BEGIN] = "async_begin",
+	[EVENT_ASYNC_END] = "async_end",
+	[EVENT_COUNTER] = "counter",
+	[EVENT_FRAME] = "frame",
+	[EVENT_LOG] = "log",
+	[EVENT_THREAD] = "thread",
+};
+
 static bool size_fits_type(enum trace_field_type type, uint8_t size)
 {
 	switch (type) {

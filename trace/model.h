@@ -53,6 +53,12 @@ enum trace_event_kind {
 	EVENT_THREAD, /* the thread names itself; "weft:thread", one string field "name" */
 };
 
+enum { FIELD_NR_ROLES = ROLE_ID + 1, EVENT_NR_KINDS = EVENT_THREAD + 1 };
+
+/* Their words by number, in metadata, scripts and listings. */
+extern const char *const field_role_names[FIELD_NR_ROLES];
+extern const char *const event_kind_names[EVENT_NR_KINDS];
+
 struct trace_field {
 	char *name;
 	enum trace_field_type type;
