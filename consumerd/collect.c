@@ -226,8 +226,7 @@ static void do_timed_work(struct collector *collector, uint64_t now_ns)
 		if (!session)
 			continue;
 		if (is_flush)
-			output_flush(&session->output,
-				     clock_map_ns(&collector->map, session->limit));
+			output_flush(&session->output);
 		session_publish_stats(session);
 		if (session->queued > collector->config.queue_bytes)
 			collector->is_pressed = true;

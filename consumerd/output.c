@@ -168,11 +168,9 @@ void output_sidecar(struct output *output, char *line)
 	free(line);
 }
 
-void output_flush(struct output *output, uint64_t now_ns)
+void output_flush(struct output *output)
 {
-	if (now_ns < output->last_ns)
-		now_ns = output->last_ns;
-	note_error(output, trace_writer_flush(output->writer, now_ns));
+	note_error(output, trace_writer_flush(output->writer));
 }
 
 struct trace_writer_totals output_totals(const struct output *output)

@@ -54,8 +54,8 @@ void output_late(struct output *output, const struct trace_event *event);
 /* A line for the sidecar, made with trace/sidecar.h; taken over, may be NULL. */
 void output_sidecar(struct output *output, char *line);
 
-/* Writes what is buffered; @now_ns: not before any event given so far. */
-void output_flush(struct output *output, uint64_t now_ns);
+/* Writes what is buffered. */
+void output_flush(struct output *output);
 
 struct trace_writer_totals output_totals(const struct output *output);
 

@@ -259,7 +259,7 @@ void session_finish(struct session *session, uint64_t now)
 	/* The backend is closed with session_destroy(): the kernel takes its time over that, and
 	 * other sessions go on here. Before the counts, for a packet that cannot be written is
 	 * counted as discarded. */
-	output_flush(&session->output, session->end_ns);
+	output_flush(&session->output);
 	session_publish_stats(session);
 	output_close(&session->output, session->end_ns);
 	atomic_store_explicit(&session->stats.error,

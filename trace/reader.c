@@ -274,17 +274,6 @@ struct trace_event_class *trace_reader_class(const struct trace_reader *reader, 
 	return NULL;
 }
 
-const struct trace_event_class *trace_reader_class_named(const struct trace_reader *reader,
-							 enum trace_domain domain, const char *name)
-{
-	const struct metadata *metadata = &reader->metadata[domain];
-
-	for (size_t i = 0; i < metadata->classes.nr; i++)
-		if (!strcmp(metadata->classes.items[i]->name, name))
-			return metadata->classes.items[i];
-	return NULL;
-}
-
 uint32_t trace_reader_nr_streams(const struct trace_reader *reader)
 {
 	return (uint32_t)reader->streams.nr;

@@ -57,11 +57,6 @@ int64_t trace_reader_realtime_offset(const struct trace_reader *reader);
 /* The classes, in the order of their ids within domains; all known at open. */
 uint32_t trace_reader_nr_classes(const struct trace_reader *reader);
 struct trace_event_class *trace_reader_class(const struct trace_reader *reader, uint32_t index);
-/* The class of that domain and name, or NULL. Where several have the name, the first: iterate to
- * see all. */
-const struct trace_event_class *trace_reader_class_named(const struct trace_reader *reader,
-							 enum trace_domain domain,
-							 const char *name);
 
 uint32_t trace_reader_nr_streams(const struct trace_reader *reader);
 struct trace_stream_info trace_reader_stream(const struct trace_reader *reader, uint32_t index);

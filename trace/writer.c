@@ -347,9 +347,8 @@ static int flush_all(struct trace_writer *writer, uint64_t end_ns, bool is_last)
 	return first_error ? first_error : ret;
 }
 
-int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns)
+int trace_writer_flush(struct trace_writer *writer)
 {
-	(void)now_ns;
 	return flush_all(writer, 0, false);
 }
 

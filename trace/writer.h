@@ -62,10 +62,9 @@ int trace_stream_discarded(struct trace_stream_writer *stream, const char *sourc
 
 /*
  * Writes what is buffered in every stream, and the sidecar. A packet ends with its last event, not
- * at
- * @now_ns: what comes next may be a little earlier than now.
+ * now: what comes next may be a little earlier. Return: 0 or the first -errno.
  */
-int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns);
+int trace_writer_flush(struct trace_writer *writer);
 
 /* One object for the sidecar: a line of JSON without the newline, made with trace/sidecar.h. */
 int trace_writer_sidecar(struct trace_writer *writer, const char *json_line);

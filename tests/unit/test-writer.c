@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -125,7 +124,7 @@ static void test_classes(void)
 	ok(append(stream, a, 10) == 0 && append(stream, a, 9) == -EINVAL &&
 		   append(stream, a, 10) == 0,
 	   "time may stand still in a stream, but not step back");
-	trace_writer_flush(writer, 1000);
+	trace_writer_flush(writer);
 	ok(append(stream, a, 9) == -EINVAL && append(stream, a, 11) == 0,
 	   "after a flush the stream goes on where its last event was");
 	ok(trace_writer_totals(writer).events == 3, "three events are counted");
@@ -145,7 +144,7 @@ static void test_bytes(void)
 	for (uint64_t i = 0; i < 1000; i++)
 		append(stream, class, 100 + i);
 	trace_writer_sidecar(writer, "{\"type\":\"note\"}");
-	trace_writer_flush(writer, 5000);
+	trace_writer_flush(writer);
 	totals = trace_writer_totals(writer);
 	sum = size_of("bytes/kernel/sched_0") + size_of("bytes/kernel/metadata") +
 	      size_of("bytes/kernel/index/sched_0.idx") + size_of("bytes/weft/sidecar");
