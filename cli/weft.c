@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/standard-fds.h"
 #include "cli/cli.h"
 
 static const struct command *const commands[] = {
@@ -114,6 +115,7 @@ static void print_commands(FILE *file)
 
 int main(int argc, char **argv)
 {
+	standard_fds_reserve();
 	log_setup("weft", LOG_WARNING);
 	if (argc < 2) {
 		print_commands(stderr);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/standard-fds.h"
 #include "consumerd/control-socket.h"
 #include "libmarker/rendezvous.h"
 
@@ -197,6 +198,7 @@ int main(int argc, char **argv)
 	char folder[RENDEZVOUS_MAX_PATH];
 	int ret, lock, ready_fd = -1;
 
+	standard_fds_reserve();
 	log_setup("weft-consumerd", options.level);
 	ret = parse_options(argc, argv, &options);
 	if (ret >= 0)

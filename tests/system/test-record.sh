@@ -115,6 +115,13 @@ is "libmarker is preloaded" "$(cat out)" "$LIBMARKER"
 LD_PRELOAD=/nowhere/other.so "$WEFT" record --kernel=none -o preload2 -- sh -c 'echo "$LD_PRELOAD"' >out 2>err
 is "what was preloaded before stays, behind it" "$(cat out)" "$LIBMARKER:/nowhere/other.so"
 
+# ---- programs started without stdin, stdout or stderr
+"$WEFT" record --kernel=none -o closed -- sh -c 'ls /proc/self/fd >fds; exit 5' <&- >&- 2>&-
+is "without stdin, stdout and stderr all goes as always" $? 5
+sh -c 'ls /proc/self/fd >fds2' <&- >&- 2>&-
+is "and the program does not have them either" "$(cat fds)" "$(cat fds2)"
+ok "the trace is whole" grep -q '"type":"end"' closed/weft/sidecar
+
 # ---- mistakes
 "$WEFT" record --kernel=none -o missing -- ./no-such-program >out 2>err
 is "127 says that there is no such program" $? 127
