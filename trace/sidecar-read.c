@@ -11,6 +11,9 @@
 #include "base/array.h"
 #include "trace/sidecar.h"
 
+/* Far more than any line has: a damaged file must not take all memory. */
+#define MAX_LINE (1 << 20)
+
 /* A missing key, or one of another type, reads as this. */
 static int64_t get_int(const json_t *object, const char *key, int64_t otherwise)
 {
@@ -212,24 +215,33 @@ static int load_line(struct sidecar *sidecar, const char *line, size_t size)
 	return ret;
 }
 
-static int load_lines(struct sidecar *sidecar, FILE *file)
+/* Return: the line's size, its newline included; 0 at the end, or where it was being written;
+ * -errno.
+ */
+static ssize_t read_line(FILE *file, char *ret_line)
 {
-	char *line = NULL;
-	size_t capacity = 0;
-	ssize_t size;
-	int ret = 0;
+	size_t size;
 
 	errno = 0;
-	while (ret == 0 && (size = getline(&line, &capacity, file)) > 0) {
-		if (line[size - 1] != '\n') /* was being written */
-			break;
+	if (!fgets(ret_line, MAX_LINE, file))
+		return ferror(file) ? (errno ? -errno : -EIO) : 0;
+	size = strlen(ret_line);
+	if (size > 0 && ret_line[size - 1] == '\n')
+		return (ssize_t)size;
+	return feof(file) ? 0 : -EBADMSG;
+}
+
+static int load_lines(struct sidecar *sidecar, FILE *file)
+{
+	char *line = malloc(MAX_LINE);
+	ssize_t size = 0;
+	int ret = line ? 0 : -ENOMEM;
+
+	while (ret == 0 && (size = read_line(file, line)) > 0)
 		if (size > 1)
 			ret = load_line(sidecar, line, (size_t)size);
-	}
-	if (ret == 0 && ferror(file))
-		ret = errno ? -errno : -EIO;
 	free(line);
-	return ret;
+	return ret < 0 ? ret : (int)size;
 }
 
 int sidecar_load(const char *path, struct sidecar *sidecar)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/tap.h"
 #include "tests/temp-dir.h"
@@ -140,6 +141,9 @@ static void test_damage(void)
 	   "a line that is no JSON is an error, and leaves nothing");
 	write_text("[1,2]\n");
 	ok(sidecar_load(path, &sidecar) == -EBADMSG, "a line that is no object is an error");
+	write_text("{\"type\":\"thread\",\"tid\":7}\n");
+	ok(truncate(path, 1ll << 40) == 0 && sidecar_load(path, &sidecar) == -EBADMSG,
+	   "a line without end is an error, and is not read to its end");
 	write_text(
 		"{\"type\":\"thread\",\"tid\":\"x\",\"ns\":1e300,\"comm\":[],\"pid\":99999999999}\n"
 		"{\"type\":17}\n"
