@@ -55,7 +55,7 @@ int trace_stream_append(struct trace_stream_writer *stream, const struct trace_e
 /**
  * trace_stream_discarded() - events were discarded at the source between two times.
  * Adds to the cumulative events_discarded of the packet, and a loss interval to the sidecar.
- * @source: who lost them: "cpu1", "thread 812"
+ * @source: who discarded them: "cpu1", "thread 812"
  */
 int trace_stream_discarded(struct trace_stream_writer *stream, const char *source, uint64_t count,
 			   uint64_t begin_ns, uint64_t end_ns);

@@ -235,7 +235,7 @@ static int on_event(void *arg, uint32_t stream, const struct trace_event *event)
 
 static int on_discarded(void *arg, uint32_t stream, uint64_t count, uint64_t begin, uint64_t end)
 {
-	note(arg, "lost %llu %u@%llu-%llu;", (unsigned long long)count, stream,
+	note(arg, "discarded %llu %u@%llu-%llu;", (unsigned long long)count, stream,
 	     (unsigned long long)begin, (unsigned long long)end);
 	return 0;
 }
@@ -308,7 +308,7 @@ static void test_backend(void)
 	backend_fake.enable(self);
 	ok(backend_fake.drain(self, 1000) == 2, "a drain delivers as far as the script says");
 	ok(saw(&seen,
-	       "x 10@100;x 11@110;lost 3 10@100-200;floor 10@200;floor 11@150;floor 12@210;"),
+	       "x 10@100;x 11@110;discarded 3 10@100-200;floor 10@200;floor 11@150;floor 12@210;"),
 	   "events, loss and floors come as written; a floor is the next event's time by default");
 	ok(backend_fake.drain(self, 1001) == 3 &&
 		   saw(&seen, "x 10@200;x 11@140;m 12@210;floor 10@220;floor 11@1001;floor "

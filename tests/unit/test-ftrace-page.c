@@ -132,7 +132,7 @@ static void test_missed(void)
 	memset(reader.page, 0, reader.page_size);
 	memcpy(reader.page + 8, &commit, sizeof(commit));
 	ok(ftrace_page_load(&reader, &missed) == 0 && missed == -1,
-	   "events lost before a page that does not say how many");
+	   "events discarded before a page that does not say how many");
 	commit |= 1ul << 30;
 	memcpy(reader.page + 8, &commit, sizeof(commit));
 	memcpy(reader.page + HEADER + 8, &count, sizeof(count));

@@ -2,7 +2,6 @@
 /*
  * test-order.c - verify-order finds each kind of contradiction, and no other.
  */
-#include <string.h>
 
 #include "tests/tap.h"
 #include "tests/unit/feed.h"
@@ -137,7 +136,7 @@ static void test_unknown(void)
 	end();
 	ok(report.violations == 0 && report.kinds[ORDER_MARKER_IN_RUNNING].unknown == 3,
 	   "before the first switch, within a loss and after it, where a thread runs is unknown");
-	ok(report.discarded == 5, "the report tells how many events were lost");
+	ok(report.discarded == 5, "the report tells how many events were discarded");
 
 	begin(NULL);
 	feed_switch(&feed, 1000, 0, 0, 0, 101);

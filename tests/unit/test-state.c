@@ -4,7 +4,6 @@
  * that contradict each other, which must be survived.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "tests/tap.h"
 #include "tests/unit/feed.h"
@@ -81,7 +80,8 @@ static void test_identity(void)
 	end();
 }
 
-/* 101 is blocked on a lost CPU's machine: unknown in the loss, and told by what follows it. */
+/* 101 is blocked on a machine of which a CPU discards: unknown in the loss, and told by what
+ * follows it. */
 static void test_loss(void)
 {
 	struct sidecar_loss loss = {

@@ -2,7 +2,7 @@
 /*
  * test-tiling.c - random histories of a small machine that is simulated here, so that the truth is
  * known: tiles cover any interval exactly, and none says what was not so, also where events were
- * lost.
+ * discarded.
  */
 #include <string.h>
 
@@ -433,14 +433,14 @@ int main(void)
 	int failed = 0;
 
 	outcome = try_histories(0, &failed);
-	judge(&outcome, "nothing lost");
+	judge(&outcome, "nothing discarded");
 	/* Of a wait that has not ended at the end, a waking that came early cannot be told from one
 	 * that meant nothing. */
-	ok(outcome.unknown < outcome.ns / 2000, "nothing lost: every state is known");
+	ok(outcome.unknown < outcome.ns / 2000, "nothing discarded: every state is known");
 	outcome = try_histories(4, &failed);
-	judge(&outcome, "events lost");
+	judge(&outcome, "events discarded");
 	ok(outcome.unknown > 0 && outcome.unknown < outcome.ns / 2,
-	   "events lost: something is unknown, but not all");
+	   "events discarded: something is unknown, but not all");
 	ok(failed == 0, "every event was taken");
 	return done_testing();
 }

@@ -214,7 +214,7 @@ static void test_full_disk(void)
 	struct trace_stream_info info;
 	struct trace_event event;
 	const struct sidecar *sidecar;
-	uint64_t lost = 0;
+	uint64_t discarded = 0;
 	int status = 1;
 	pid_t pid = fork();
 
@@ -233,11 +233,11 @@ static void test_full_disk(void)
 	info = trace_reader_stream(reader, 0);
 	sidecar = trace_reader_sidecar(reader);
 	for (size_t i = 0; i < sidecar->losses.nr; i++)
-		lost += sidecar->losses.items[i].discarded;
+		discarded += sidecar->losses.items[i].discarded;
 	trace_reader_span(reader, &begin, &end);
-	ok(read + lost == 2000 && lost > 0,
+	ok(read + discarded == 2000 && discarded > 0,
 	   "each event is in the trace or in a loss interval (%llu and %llu)",
-	   (unsigned long long)read, (unsigned long long)lost);
+	   (unsigned long long)read, (unsigned long long)discarded);
 	ok(sidecar->losses.nr > 1 && sidecar->losses.items[0].begin_ns == end + 1,
 	   "the first loss begins right after the last event");
 	ok(info.packets == 2, "the index tells the same packets");

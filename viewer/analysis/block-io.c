@@ -137,7 +137,7 @@ static struct request_item *start_request(struct history *history, const struct 
 	if (!request)
 		return NULL;
 	if (history->in_flight.nr >= MAX_IN_FLIGHT)
-		history->in_flight.nr = 0; /* their completions were all lost */
+		history->in_flight.nr = 0; /* their completions were all discarded */
 	slot = array_push(&history->in_flight);
 	if (!slot) {
 		history->has_no_memory = true;

@@ -99,7 +99,7 @@ static void on_exit_event(struct history *history, uint32_t index, const struct 
 {
 	struct history_thread *thread = history_thread(history, index);
 	uint64_t since =
-		history->lost_until > history->begin_ns ? history->lost_until : history->begin_ns;
+		history->loss_end_ns > history->begin_ns ? history->loss_end_ns : history->begin_ns;
 	struct syscall_item *item;
 
 	if (thread->is_in_syscall) {

@@ -13,11 +13,11 @@
  *	signals.c        who stopped whom
  *	markers.c        scopes, instants, results
  *
- * Loss. While events of a CPU are lost, only a thread seen running on another CPU is known; all
- * others become unknown, and stay so until their next event. That event also tells what the thread
- * was doing since the loss ended: one that is woken was blocked, one that is switched in without a
- * waking was runnable, one that is switched out was running. The start of the trace is the end of
- * a loss.
+ * Loss. While events of a CPU are discarded, only a thread seen running on another CPU is known;
+ *all others become unknown, and stay so until their next event. That event also tells what the
+ *thread was doing since the loss ended: one that is woken was blocked, one that is switched in
+ *without a waking was runnable, one that is switched out was running. The start of the trace is the
+ *end of a loss.
  *
  * Threads, wakings, requests, work items and spans are numbers (indexes into arrays that grow),
  * HISTORY_NONE where there is none. Times are ns of the trace's clock.
@@ -98,7 +98,7 @@ struct span_item {
 	uint32_t class;	     /* id of the begin's class in the user domain */
 	uint32_t parent;     /* span of the same thread it lies in, or NONE */
 	uint32_t result;     /* index into history.results, or NONE */
-	bool is_abandoned;   /* its end got lost, or its thread ended first */
+	bool is_abandoned;   /* its end was discarded, or its thread ended first */
 };
 
 struct instant_item {
@@ -139,7 +139,7 @@ struct history_thread {
 	uint32_t waking;    /* the last one since it was switched in, or NONE */
 	bool is_in_syscall;
 	uint64_t hidden_until;	 /* what it did before is not shown by what it does after */
-	uint64_t marker_lost_ns; /* up to when markers of it are missing; 0: none */
+	uint64_t marker_loss_ns; /* up to when markers of it are missing; 0: none */
 	uint64_t nr_switches, nr_wakings, nr_migrations;
 };
 
@@ -171,7 +171,7 @@ struct history_cpu {
 	uint32_t timers;			 /* timers' functions open */
 	uint32_t loose_request; /* completed since the last switch, in no interrupt told, or NONE */
 	uint8_t loose_context;	/* of that completion */
-	uint64_t lost_until;	/* end of its latest loss */
+	uint64_t loss_end_ns;	/* end of its latest loss */
 	uint64_t last_ns;	/* of its latest event */
 };
 
@@ -242,7 +242,7 @@ struct history {
 	uint64_t begin_ns,
 		end_ns; /* of the kernel's events; begin: HISTORY_OPEN before the first */
 	uint64_t first_ns, last_ns; /* of all events */
-	uint64_t lost_until;	    /* the latest end of the CPUs' losses that have begun */
+	uint64_t loss_end_ns;	    /* the latest end of the CPUs' losses that have begun */
 	uint64_t nr_events, nr_kernel_events;
 	uint64_t fault_cost_ns; /* see calls.c */
 	bool wants_markers;	/* scopes and instants are kept */

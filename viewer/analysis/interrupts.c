@@ -98,8 +98,8 @@ void irqs_on_event(struct history *history, const struct event_info *info,
 	}
 }
 
-/* No thread is switched inside an interrupt: what is still open has lost its end, or is a softirq
- * that a PREEMPT_RT kernel runs as part of a thread. */
+/* No thread is switched inside an interrupt: the end of what is still open was discarded, or it is
+ * a softirq that a PREEMPT_RT kernel runs as part of a thread. */
 void irqs_on_switch(struct history_cpu *cpu, uint64_t ns)
 {
 	close_all(cpu, ns);

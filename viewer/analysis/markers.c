@@ -3,7 +3,7 @@
  * markers.c - scopes as they nest in each thread, instants, and what MARKER_RESULT added.
  *
  * Scopes end last in, first out. An end that does not fit the innermost scope closes the nearest
- * one of its name, and those inside it are abandoned: their ends got lost.
+ * one of its name, and those inside it are abandoned: their ends were discarded.
  */
 #include "viewer/analysis/history.h"
 
@@ -65,8 +65,8 @@ static void on_begin(struct history *history, struct history_thread *thread,
 	uint32_t parent = thread->open_span;
 	struct span_item *span;
 
-	/* The same scope again, and events were lost since: what got lost was its end. */
-	if (parent != HISTORY_NONE && thread->marker_lost_ns > thread->spans.items[parent].begin &&
+	/* The same scope again, and events were discarded since: its end was among them. */
+	if (parent != HISTORY_NONE && thread->marker_loss_ns > thread->spans.items[parent].begin &&
 	    class_info(history, thread->spans.items[parent].class)->stem == info->stem) {
 		thread->spans.items[parent].is_abandoned = true;
 		parent = thread->spans.items[parent].parent;
@@ -186,8 +186,8 @@ void markers_on_loss(struct history *history, const struct history_loss *loss)
 
 		if (loss->tid >= 0 && thread->tid != loss->tid)
 			continue;
-		if (thread->marker_lost_ns < loss->end_ns)
-			thread->marker_lost_ns = loss->end_ns;
+		if (thread->marker_loss_ns < loss->end_ns)
+			thread->marker_loss_ns = loss->end_ns;
 	}
 }
 

@@ -80,7 +80,7 @@ struct order {
 	} losses; /* of kernel events, by begin */
 	size_t next_loss, next_fact;
 	uint32_t epoch;
-	uint64_t lost_until;
+	uint64_t loss_end_ns;
 	bool has_interrupts, has_no_memory;
 	struct order_report report;
 };
@@ -501,13 +501,13 @@ static void losses_until(struct order *order, uint64_t ns)
 			return;
 		order->next_loss++;
 		order->epoch++;
-		if (loss->end_ns > order->lost_until)
-			order->lost_until = loss->end_ns;
+		if (loss->end_ns > order->loss_end_ns)
+			order->loss_end_ns = loss->end_ns;
 	}
-	/* What is seen while events are being lost tells nothing: forget it at the end. */
-	if (order->lost_until && ns >= order->lost_until) {
+	/* What is seen during a loss tells nothing: forget it at the end. */
+	if (order->loss_end_ns && ns >= order->loss_end_ns) {
 		order->epoch++;
-		order->lost_until = 0;
+		order->loss_end_ns = 0;
 	}
 }
 
@@ -563,11 +563,11 @@ int order_event(struct order *order, const struct trace_event *event)
 	facts_until(order, event->stamp);
 	losses_until(order, event->stamp);
 	if (info->id == EVENT_MARKER) {
-		if (order->lost_until)
+		if (order->loss_end_ns)
 			count_lost_marker(order);
 		else
 			on_marker(order, event);
-	} else if (!order->lost_until) {
+	} else if (!order->loss_end_ns) {
 		if (info->id != EVENT_STATEDUMP)
 			on_current(order, info, event);
 		take_event(order, info, event);

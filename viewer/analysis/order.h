@@ -22,7 +22,7 @@ const char *order_name(enum order_kind kind);
 
 struct order_result {
 	uint64_t checks, violations;
-	uint64_t unknown;   /* could not be checked: events lost, or the start not seen */
+	uint64_t unknown;   /* could not be checked: in a loss, or the start not seen */
 	uint64_t margin_ns; /* the smallest distance to a violation; UINT64_MAX: no check */
 };
 

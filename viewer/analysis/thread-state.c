@@ -69,12 +69,12 @@ static struct state_item *last_state(const struct history_thread *thread)
 /* Since when the events seen are all that happened. */
 static uint64_t known_since(const struct history *history)
 {
-	return history->lost_until > history->begin_ns ? history->lost_until : history->begin_ns;
+	return history->loss_end_ns > history->begin_ns ? history->loss_end_ns : history->begin_ns;
 }
 
 static bool is_losing(const struct history *history, uint64_t ns)
 {
-	return history->lost_until > ns;
+	return history->loss_end_ns > ns;
 }
 
 /* An event at @ns shows what an unknown thread was doing until then: that holds back to the end of
@@ -178,7 +178,8 @@ static void switch_in(struct history *history, uint32_t index, uint64_t ns, int 
  * Return: has it run there since the CPU's events are seen? */
 static bool settle_cpu(struct history *history, struct history_cpu *cpu, uint32_t prev, uint64_t ns)
 {
-	uint64_t since = history->begin_ns > cpu->lost_until ? history->begin_ns : cpu->lost_until;
+	uint64_t since =
+		history->begin_ns > cpu->loss_end_ns ? history->begin_ns : cpu->loss_end_ns;
 
 	if (cpu->current == prev)
 		return false;
@@ -386,7 +387,7 @@ static void forget_thread(struct history *history, uint32_t index, uint64_t ns)
 	if (last->state == STATE_RUNNING && last->cpu >= 0) {
 		const struct history_cpu *cpu = history_cpu(history, last->cpu);
 
-		if (cpu && cpu->lost_until <= ns)
+		if (cpu && cpu->loss_end_ns <= ns)
 			return;
 	}
 	thread->waking = HISTORY_NONE;
@@ -402,10 +403,10 @@ void state_on_loss(struct history *history, const struct history_loss *loss)
 
 	if (!cpu)
 		return;
-	if (loss->end_ns > cpu->lost_until)
-		cpu->lost_until = loss->end_ns;
-	if (loss->end_ns > history->lost_until)
-		history->lost_until = loss->end_ns;
+	if (loss->end_ns > cpu->loss_end_ns)
+		cpu->loss_end_ns = loss->end_ns;
+	if (loss->end_ns > history->loss_end_ns)
+		history->loss_end_ns = loss->end_ns;
 	irqs_on_loss(cpu, loss->begin_ns);
 	cpu->loose_request = HISTORY_NONE;
 	if (cpu->current != HISTORY_NONE) {
@@ -422,7 +423,7 @@ static void assume_start_state(struct history *history, uint32_t index)
 	const struct history_thread *thread = history_thread(history, index);
 	enum thread_state state = STATE_UNKNOWN;
 
-	if (thread->states.nr != 1 || history->lost_until)
+	if (thread->states.nr != 1 || history->loss_end_ns)
 		return;
 	if (thread->start_state == 'S' || thread->start_state == 'D' || thread->start_state == 'I')
 		state = STATE_BLOCKED;

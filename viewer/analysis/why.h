@@ -65,7 +65,7 @@ struct why_total {
 
 enum why_soundness {
 	WHY_SOUND,
-	WHY_MAYBE,   /* events were lost in it, or a part of it (less than half) is unknown */
+	WHY_MAYBE,   /* events were discarded in it, or a part of it (less than half) is unknown */
 	WHY_UNKNOWN, /* half of it or more is unknown */
 };
 

@@ -324,7 +324,7 @@ static void print_foot(const struct history *history, const struct why_answer *a
 	for (size_t i = 0; i < answer->gaps.nr && i < 4; i++) {
 		const struct history_loss *loss = &history->losses.items[answer->gaps.items[i]];
 
-		fprintf(file, "%s%s lost %" PRIu64 " events in %.3f ms", i ? ", " : "",
+		fprintf(file, "%s%s discarded %" PRIu64 " events in %.3f ms", i ? ", " : "",
 			loss->source, loss->discarded, ms(loss->end_ns - loss->begin_ns));
 	}
 	if (answer->gaps.nr > 4)
