@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report-why-json.c - one answer as one line of JSON: the contract of CAUSES.md, key by key.
+ * report-why-json.c - one answer as one line of JSON; its keys are a contract: weft-why(1), "JSON".
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/json-writer.h"
 #include "viewer/report/describe.h"

@@ -14,7 +14,7 @@
 void report_why(const struct history *history, const struct why *why,
 		const struct why_answer *answer, FILE *file);
 
-/* One answer as one line of JSON, as CAUSES.md has it. */
+/* One answer as one line of JSON, as weft-why(1) tells it. */
 void report_why_json(const struct history *history, const struct why *why,
 		     const struct why_answer *answer, FILE *file);
 
