@@ -11,7 +11,6 @@
  */
 #include <marker/marker.h>
 
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>

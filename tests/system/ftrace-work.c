@@ -9,7 +9,6 @@
  *	ftrace-work faults N        N pages touched for the first time
  *	ftrace-work read FILE       one 4 KiB read past the page cache
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>

@@ -3,7 +3,6 @@
  * test-floor.c - floors, step by step: what a round may conclude from `writing`, positions and
  * announcements. No thread, no kernel; ticks are ns.
  */
-#include <errno.h>
 #include <urcu/rculist.h>
 
 #include "consumerd/drain.h"
