@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += libbase.la
-libbase_la_SOURCES = base/array.c base/array.h base/heap.c base/heap.h base/json-writer.c base/json-writer.h \
-	base/log.c base/log.h base/parse-size.c base/parse-size.h base/standard-fds.c base/standard-fds.h
+libbase_la_SOURCES = base/array.c base/array.h base/heap.c base/heap.h base/json-writer.c \
+	base/json-writer.h base/log.c base/log.h base/parse-size.c base/parse-size.h \
+	base/standard-fds.c base/standard-fds.h
 libbase_la_LIBADD = -lm
 
 UNIT_TESTS += tests/unit/test-base

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
 # All of consumerd but main.c, for tests.
 noinst_LTLIBRARIES += libconsumer.la
-libconsumer_la_SOURCES = consumerd/announcement.c consumerd/announcement.h consumerd/collect.c consumerd/collect.h \
-	consumerd/control-socket.c consumerd/control-socket.h consumerd/control.h consumerd/drain.c \
-	consumerd/drain.h consumerd/output.c consumerd/output.h consumerd/procfs.c consumerd/procfs.h \
-	consumerd/programs.c consumerd/programs.h consumerd/requests.c consumerd/requests.h \
-	consumerd/session-open.c consumerd/session-sink.c consumerd/session-sink.h consumerd/session.c \
+libconsumer_la_SOURCES = consumerd/announcement.c consumerd/announcement.h consumerd/collect.c \
+	consumerd/collect.h consumerd/control-socket.c consumerd/control-socket.h \
+	consumerd/control.h consumerd/drain.c consumerd/drain.h consumerd/output.c \
+	consumerd/output.h consumerd/procfs.c consumerd/procfs.h consumerd/programs.c \
+	consumerd/programs.h consumerd/requests.c consumerd/requests.h consumerd/session-open.c \
+	consumerd/session-sink.c consumerd/session-sink.h consumerd/session.c \
 	consumerd/session.h consumerd/source.c consumerd/source.h consumerd/statedump.c \
 	consumerd/statedump.h consumerd/wish.c consumerd/wish.h
 libconsumer_la_CPPFLAGS = $(AM_CPPFLAGS) $(URCU_CFLAGS) $(JANSSON_CFLAGS)
-libconsumer_la_LIBADD = libbridge.la libringread.la libtrace.la libbase.la $(URCU_LIBS) $(JANSSON_LIBS) -lpthread
+libconsumer_la_LIBADD = libbridge.la libringread.la libtrace.la libbase.la $(URCU_LIBS) \
+	$(JANSSON_LIBS) -lpthread
 
 libexec_PROGRAMS += weft-consumerd
 weft_consumerd_SOURCES = consumerd/main.c

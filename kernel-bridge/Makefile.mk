@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += libbridge.la
 libbridge_la_SOURCES = kernel-bridge/backend.h kernel-bridge/bridge.c kernel-bridge/bridge.h \
-	kernel-bridge/backends/fake.c kernel-bridge/backends/none.c kernel-bridge/backends/ftrace.c \
-	kernel-bridge/backends/ftrace.h kernel-bridge/backends/ftrace-drain.c kernel-bridge/backends/ftrace-compat.c \
+	kernel-bridge/backends/fake.c kernel-bridge/backends/none.c \
+	kernel-bridge/backends/ftrace.c kernel-bridge/backends/ftrace.h \
+	kernel-bridge/backends/ftrace-drain.c kernel-bridge/backends/ftrace-compat.c \
 	kernel-bridge/backends/ftrace-compat.h kernel-bridge/backends/ftrace-events.c \
 	kernel-bridge/backends/ftrace-events.h kernel-bridge/backends/ftrace-format.c \
 	kernel-bridge/backends/ftrace-format.h kernel-bridge/backends/ftrace-instance.c \
@@ -10,11 +11,12 @@ libbridge_la_SOURCES = kernel-bridge/backend.h kernel-bridge/bridge.c kernel-bri
 	kernel-bridge/backends/ftrace-page.h kernel-bridge/backends/ftrace-probe.c \
 	kernel-bridge/backends/ftrace-select.c kernel-bridge/backends/ftrace-syscalls.c \
 	kernel-bridge/backends/ftrace-syscalls.h kernel-bridge/backends/ftrace-syscall-names.c \
-	kernel-bridge/backends/ftrace-watcher.c kernel-bridge/fake-class.c kernel-bridge/fake-event.c \
-	kernel-bridge/fake-facts.c kernel-bridge/fake-script.c \
+	kernel-bridge/backends/ftrace-watcher.c kernel-bridge/fake-class.c \
+	kernel-bridge/fake-event.c kernel-bridge/fake-facts.c kernel-bridge/fake-script.c \
 	kernel-bridge/fake-script.h kernel-bridge/fake-standard.c kernel-bridge/fake-words.c \
 	kernel-bridge/fake-words.h kernel-bridge/tracefs.c kernel-bridge/tracefs.h
-nodist_libbridge_la_SOURCES = kernel-bridge/backends/syscall-table.h kernel-bridge/backends/syscall-table-32.h
+nodist_libbridge_la_SOURCES = kernel-bridge/backends/syscall-table.h \
+	kernel-bridge/backends/syscall-table-32.h
 libbridge_la_CPPFLAGS = $(AM_CPPFLAGS) $(TRACEEVENT_CFLAGS)
 libbridge_la_LIBADD = libtrace.la libbase.la $(TRACEEVENT_LIBS)
 
@@ -54,7 +56,8 @@ check_PROGRAMS += tests/script-to-trace
 tests_script_to_trace_SOURCES = tests/script-to-trace.c
 tests_script_to_trace_LDADD = libbridge.la libtrace.la
 
-dist_check_SCRIPTS += tests/system/test-ftrace.sh tests/system/test-doctor.sh tests/system/test-script.sh
+dist_check_SCRIPTS += tests/system/test-ftrace.sh tests/system/test-doctor.sh \
+	tests/system/test-script.sh
 check_PROGRAMS += tests/system/ftrace-work
 tests_system_ftrace_work_SOURCES = tests/system/ftrace-work.c
 tests_system_ftrace_work_LDADD = -lpthread

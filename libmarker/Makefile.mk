@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 # In the traced program: needs nothing but libc, exports one versioned symbol.
 lib_LTLIBRARIES += libmarker.la
-libmarker_la_SOURCES = libmarker/announce.c libmarker/decide.c libmarker/internal.h libmarker/names.h libmarker/note.c libmarker/note.h \
-	libmarker/process.c libmarker/registry.c libmarker/rendezvous.c libmarker/rendezvous.h libmarker/ring-write.c \
-	libmarker/ring.h libmarker/rings.c libmarker/thread.c libmarker/wire.h
+libmarker_la_SOURCES = libmarker/announce.c libmarker/decide.c libmarker/internal.h \
+	libmarker/names.h libmarker/note.c libmarker/note.h libmarker/process.c \
+	libmarker/registry.c libmarker/rendezvous.c libmarker/rendezvous.h \
+	libmarker/ring-write.c libmarker/ring.h libmarker/rings.c libmarker/thread.c \
+	libmarker/wire.h
 libmarker_la_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/libmarker/names.h
 libmarker_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden -ftls-model=initial-exec
-libmarker_la_LDFLAGS = -version-info 0:0:0 -Wl,--version-script=$(top_srcdir)/libmarker/libmarker.map \
-	-Wl,-z,nodelete
+libmarker_la_LDFLAGS = -version-info 0:0:0 \
+	-Wl,--version-script=$(top_srcdir)/libmarker/libmarker.map -Wl,-z,nodelete
 EXTRA_libmarker_la_DEPENDENCIES = libmarker/libmarker.map
 markerincludedir = $(includedir)/marker
 markerinclude_HEADERS = libmarker/include/marker/marker.h
@@ -16,8 +18,8 @@ EXTRA_DIST += libmarker/libmarker.map
 
 # Consumer side and rendezvous, for consumerd, tests and the benchmark.
 noinst_LTLIBRARIES += libringread.la
-libringread_la_SOURCES = libmarker/rendezvous.c libmarker/rendezvous.h libmarker/ring-read.c libmarker/ring-read.h \
-	libmarker/ring.h libmarker/wire.h
+libringread_la_SOURCES = libmarker/rendezvous.c libmarker/rendezvous.h libmarker/ring-read.c \
+	libmarker/ring-read.h libmarker/ring.h libmarker/wire.h
 
 # A consumer of our own for tests and benchmarks.
 check_LTLIBRARIES += libsink.la
@@ -29,7 +31,8 @@ tests_marker_sink_LDADD = libsink.la
 
 # Notes out of ELF files, for `weft list`.
 noinst_LTLIBRARIES += libnoteread.la
-libnoteread_la_SOURCES = libmarker/note.c libmarker/note.h libmarker/note-read.c libmarker/note-read.h
+libnoteread_la_SOURCES = libmarker/note.c libmarker/note.h libmarker/note-read.c \
+	libmarker/note-read.h
 libnoteread_la_CFLAGS = $(AM_CFLAGS) $(ELF_CFLAGS)
 libnoteread_la_LIBADD = $(ELF_LIBS)
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += libtrace.la
-libtrace_la_SOURCES = trace/clock.c trace/clock.h trace/directory.c trace/directory.h trace/find.c trace/index.c trace/index.h \
-	trace/merge.c trace/merge.h trace/metadata-read.c trace/metadata-write.c trace/metadata.h trace/model.c trace/model.h trace/packet.c \
-	trace/packet.h trace/parse-time.c trace/parse-time.h trace/payload.c trace/print.c trace/print.h trace/reader.c trace/reader.h trace/repair.c \
+libtrace_la_SOURCES = trace/clock.c trace/clock.h trace/directory.c trace/directory.h \
+	trace/find.c trace/index.c trace/index.h trace/merge.c trace/merge.h \
+	trace/metadata-read.c trace/metadata-write.c trace/metadata.h trace/model.c \
+	trace/model.h trace/packet.c trace/packet.h trace/parse-time.c trace/parse-time.h \
+	trace/payload.c trace/print.c trace/print.h trace/reader.c trace/reader.h trace/repair.c \
 	trace/sidecar-read.c trace/sidecar-write.c trace/sidecar.h trace/stream-reader.c \
-	trace/stream-reader.h trace/stream-writer.c trace/threads.c trace/threads.h trace/tsdl.c trace/tsdl.h \
-	trace/writer-internal.h trace/writer.c trace/writer.h
+	trace/stream-reader.h trace/stream-writer.c trace/threads.c trace/threads.h trace/tsdl.c \
+	trace/tsdl.h trace/writer-internal.h trace/writer.c trace/writer.h
 libtrace_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 libtrace_la_LIBADD = libbase.la $(JANSSON_LIBS)
 

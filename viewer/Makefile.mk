@@ -21,11 +21,13 @@ libreport_la_LIBADD = libanalysis.la libtrace.la libbase.la
 dist_check_SCRIPTS += tests/system/test-why.sh tests/system/test-why-reports.sh
 EXTRA_DIST += $(why_scripts)
 why_scripts = tests/data/why-block-io.script tests/data/why-early-waking.script \
-	tests/data/why-exit.script tests/data/why-fault-awake.script tests/data/why-faults.script tests/data/why-flush.script \
-	tests/data/why-journal.script tests/data/why-kworker.script tests/data/why-lock-convoy.script \
+	tests/data/why-exit.script tests/data/why-fault-awake.script \
+	tests/data/why-faults.script tests/data/why-flush.script tests/data/why-journal.script \
+	tests/data/why-kworker.script tests/data/why-lock-convoy.script \
 	tests/data/why-loss-elsewhere.script tests/data/why-loss.script \
 	tests/data/why-pipe.script tests/data/why-preempted.script \
-	tests/data/why-read-awake.script tests/data/why-socket.script tests/data/why-starvation.script tests/data/why-timer.script \
+	tests/data/why-read-awake.script tests/data/why-socket.script \
+	tests/data/why-starvation.script tests/data/why-timer.script \
 	tests/data/why-stopped.script tests/data/why-unseen-switch.script \
 	tests/data/why-unseen-waking.script
 
