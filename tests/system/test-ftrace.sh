@@ -98,8 +98,18 @@ else
 	ok "the thread is woken in interrupt context" woken_by_interrupt
 fi
 
-# A program of 32 bits, without a library: exit(3) by i386's number 1, which is write for 64 bits.
-printf '%s\n' 'void _start(void) { __asm__("mov $20, %eax; int $0x80; mov $3, %ebx; mov $1, %eax; int $0x80"); }' >"$tap_dir/small.c"
+# A program of 32 bits, without a library: exit(3) by i386's number 1, which is write for 64 bits. It sleeps before,
+# for which table a program uses is seen only while it lives.
+cat >"$tap_dir/small.c" <<'END'
+static const int a_while[2] = {0, 200000000};
+void _start(void)
+{
+	int result;
+	__asm__ volatile("int $0x80" : "=a"(result) : "a"(20));
+	__asm__ volatile("int $0x80" : "=a"(result) : "a"(162), "b"(a_while), "c"(0) : "memory");
+	__asm__ volatile("int $0x80" : "=a"(result) : "a"(1), "b"(3));
+}
+END
 if ${CC:-cc} -m32 -nostdlib -static -o "$tap_dir/small" "$tap_dir/small.c" 2>/dev/null && { "$tap_dir/small"; [ $? = 3 ]; }; then
 	run -s syscall -- "$tap_dir/small"
 	is "calls of a 32-bit program have its own names" \
