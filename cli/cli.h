@@ -6,6 +6,8 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include <stdbool.h>
+
 #include "trace/reader.h"
 
 enum {
@@ -20,6 +22,7 @@ struct command {
 	const char *usage;   /* "[TRACE] [--json]": after "weft NAME " */
 	const char *summary; /* one line */
 	const char *help;    /* options and examples, whole lines */
+	bool runs_program;   /* whose own options follow the first word that is none */
 	/* argv[0] is the command's name; returns the exit status. */
 	int (*run)(int argc, char **argv);
 };

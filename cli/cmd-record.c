@@ -144,12 +144,17 @@ static void choose_preload(struct recorder *recorder)
 	}
 }
 
+/* Return: NULL when a text is not UTF-8. */
 static json_t *text_array(const char *const *texts)
 {
 	json_t *array = json_array();
 
-	for (; *texts; texts++)
-		json_array_append_new(array, json_string(*texts));
+	for (; *texts; texts++) {
+		if (json_array_append_new(array, json_string(*texts)) < 0) {
+			json_decref(array);
+			return NULL;
+		}
+	}
 	return array;
 }
 
@@ -167,6 +172,7 @@ static json_t *command_text(char *const *argv)
 	return json ? json : json_string(""); /* not UTF-8 */
 }
 
+/* Return: NULL when a text is not UTF-8, which JSON cannot tell. */
 static json_t *start_request(const struct recorder *recorder)
 {
 	const struct record_options *options = &recorder->options;
@@ -192,17 +198,23 @@ static const char *text_of(const json_t *answer, const char *key)
 static int start(struct recorder *recorder)
 {
 	char why[512] = "";
-	json_t *answer = NULL;
+	json_t *request = start_request(recorder), *answer = NULL;
 	int ret = -1;
 
+	if (!request) {
+		log_error("record: names of folders and patterns must be UTF-8");
+		return -1;
+	}
 	/* One that is about to end may still have taken the connection: then once more. */
 	for (int i = 0; i < 2 && !answer; i++) {
 		if (daemon_connect(&recorder->link, why, sizeof(why)) < 0) {
 			log_error("record: %s", why);
+			json_decref(request);
 			return -1;
 		}
-		answer = daemon_ask(&recorder->link, start_request(recorder));
+		answer = daemon_ask(&recorder->link, json_incref(request));
 	}
+	json_decref(request);
 	if (!answer) {
 		log_error("record: weft-consumerd ended before the recording began");
 	} else if (!json_is_true(json_object_get(answer, "ok"))) {
@@ -548,5 +560,6 @@ const struct command command_record = {
 		"Either way what was recorded is written.\n\n"
 		"  weft record -- player clip.mp4\n"
 		"  weft record -d 10 --kernel=sched,irq\n",
+	.runs_program = true,
 	.run = run,
 };

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,18 +24,26 @@ static int add_pattern(const char **list, size_t *nr, const char *pattern)
 	return 0;
 }
 
+static bool parse_pid(const char *text, pid_t *ret_pid)
+{
+	char *end;
+	long value;
+
+	errno = 0;
+	value = strtol(text, &end, 10);
+	*ret_pid = (pid_t)value;
+	return !errno && !*end && value > 0 && value == *ret_pid;
+}
+
 /* Return: 0, or CLI_ERROR, having said why. */
 static int take_option(struct record_options *options, int option)
 {
-	char *end;
-
 	switch (option) {
 	case 'o':
 		options->dir = optarg;
 		return 0;
 	case 'p':
-		options->pid = (pid_t)strtol(optarg, &end, 10);
-		if (*end || options->pid <= 0)
+		if (!parse_pid(optarg, &options->pid))
 			return cli_usage_error(&command_record, "'%s' is no process number",
 					       optarg);
 		return 0;

@@ -103,6 +103,18 @@ void cli_end_progress(void)
 		fprintf(stderr, "\r%40s\r", "");
 }
 
+/* Whether help is asked of the command itself, not of a program that it is to run. */
+static bool wants_help(const struct command *command, int argc, char **argv)
+{
+	for (int i = 2; i < argc && strcmp(argv[i], "--"); i++) {
+		if (command->runs_program && argv[i][0] != '-')
+			return false;
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return true;
+	}
+	return false;
+}
+
 static void print_commands(FILE *file)
 {
 	fprintf(file, "Usage: weft COMMAND [OPTIONS]\n\n"
@@ -135,11 +147,11 @@ int main(int argc, char **argv)
 			return cli_help(commands[i]);
 		if (strcmp(argv[1], commands[i]->name))
 			continue;
-		for (int j = 2; j < argc && strcmp(argv[j], "--"); j++)
-			if (!strcmp(argv[j], "--help") || !strcmp(argv[j], "-h"))
-				return cli_help(commands[i]);
+		if (wants_help(commands[i], argc, argv))
+			return cli_help(commands[i]);
 		return commands[i]->run(argc - 1, argv + 1);
 	}
-	log_error("no command '%s'; 'weft --help' lists them", argv[1]);
+	log_error("no command '%s'; 'weft --help' lists them",
+		  strcmp(argv[1], "help") ? argv[1] : argv[2]);
 	return CLI_ERROR;
 }

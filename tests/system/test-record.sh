@@ -100,6 +100,9 @@ ok "the program goes on without it" kill -0 "$program"
 kill "$program"
 ok "the recording is whole" is_run timed 0 "$(steps timed 0 | wc -l)"
 
+"$WEFT" record --kernel=none -o words sh -c 'echo "$1"' sh --help >out 2>err
+is "without -- too, a program has its own --help" "$(cat out)" "--help"
+
 # ---- programs that cannot be preloaded, or have nothing to say
 "$WEFT" record --kernel=none -o silent -- sh -c 'exit 3' >out 2>err
 is "a program without markers is recorded too" $? 3
@@ -136,6 +139,12 @@ is "the program was not run then" "$(cat out)" ""
 is "a kind of events that does not exist is refused" $? 2
 "$WEFT" record --backend=nonsense -o missing -- "$numbers" -n 1 >out 2>err
 is "a backend that does not exist is refused" $? 2
+"$WEFT" record --kernel=none -o missing -m $'\xff' -- "$numbers" -n 1 >out 2>err
+is "a pattern that is not UTF-8 is refused" $? 2
+"$WEFT" record --kernel=none -o missing -p 4294967297 -d 0.1 >out 2>err
+is "so is a process number that is none" $? 2
+"$WEFT" record --kernel=none -o missing -- '' >out 2>err
+is "127 says that no program is named" $? 127
 ok "nothing is left behind of those" test ! -e missing
 
 # ---- a program that was there first
