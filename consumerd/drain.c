@@ -309,7 +309,7 @@ static enum ring_state look_at_owner(struct drain *drain, struct program *progra
 /* Are its stamps comparable with the sessions'? */
 static bool has_our_clock(const struct drain *drain, const struct thread_ring *ring)
 {
-	return (ring->reader.clock == 2) == (drain->clock == CLOCK_TICKS_MONO);
+	return (ring->reader.clock == RING_CLOCK_MONO) == (drain->clock == CLOCK_TICKS_MONO);
 }
 
 static void drain_ring(struct drain *drain, struct program *program, struct thread_ring *ring)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "libmarker/rendezvous.h"
+#include "libmarker/ring.h"
 
 #define DEFAULT_RING_SIZE (4u << 20)
 #define MIN_RING_SIZE 65536u
@@ -86,14 +87,14 @@ static int collect_patterns(struct pattern_list *list, struct session *const *se
 }
 
 /* Ordered, if anybody asks for it. */
-static uint32_t marker_clock(struct session *const *sessions, enum clock_kind clock)
+static enum ring_clock marker_clock(struct session *const *sessions, enum clock_kind clock)
 {
 	if (clock == CLOCK_TICKS_MONO)
-		return 2;
+		return RING_CLOCK_MONO;
 	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
 		if (sessions[slot] && !sessions[slot]->is_fast_clock)
-			return 0;
-	return 1;
+			return RING_CLOCK_ORDERED;
+	return RING_CLOCK_FAST;
 }
 
 int wish_publish(struct control_page *page, struct session *const *sessions, enum clock_kind clock)

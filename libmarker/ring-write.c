@@ -21,8 +21,6 @@
 #include "libmarker/internal.h"
 
 #define MAX_STRING 255u
-#define CLOCK_ORDERED 0u
-#define CLOCK_FAST 1u
 #define DISCARDED_RECORD_SIZE (sizeof(struct ring_record) + 3 * sizeof(uint64_t))
 
 _Static_assert(offsetof(struct ring_lane, writing) == offsetof(struct weft_marker_lane, writing) &&
@@ -44,7 +42,7 @@ static uint64_t monotonic_ns(void)
 static inline __attribute__((always_inline)) uint64_t tsc_now(uint32_t clock)
 {
 #ifdef __x86_64__
-	if (likely(clock == CLOCK_ORDERED))
+	if (likely(clock == RING_CLOCK_ORDERED))
 		_mm_lfence();
 	return __rdtsc();
 #else
@@ -55,7 +53,7 @@ static inline __attribute__((always_inline)) uint64_t tsc_now(uint32_t clock)
 
 static uint64_t ticks_now(uint32_t clock)
 {
-	return clock <= CLOCK_FAST ? tsc_now(clock) : monotonic_ns();
+	return clock <= RING_CLOCK_FAST ? tsc_now(clock) : monotonic_ns();
 }
 
 uint64_t ring_ticks(uint32_t clock)
@@ -171,7 +169,7 @@ static bool make_room(struct lane_writer *writer, const struct lane_view *view, 
 	if (untold)
 		tell_discarded(writer, view, clock, untold);
 	/* The fast path reads the counter only. */
-	writer->limit = clock <= CLOCK_FAST ? read_pos + size : 0;
+	writer->limit = clock <= RING_CLOCK_FAST ? read_pos + size : 0;
 	return true;
 }
 

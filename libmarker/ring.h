@@ -39,6 +39,13 @@ enum ring_state {
 	RING_RETIRED, /* its thread ended: drain, then give it up */
 };
 
+/* How stamps are read. */
+enum ring_clock {
+	RING_CLOCK_ORDERED, /* the TSC, behind earlier loads */
+	RING_CLOCK_FAST,    /* the TSC as it is */
+	RING_CLOCK_MONO,    /* CLOCK_MONOTONIC, in ns */
+};
+
 /* Written once by the producer's process before the ring is announced, but for the words with a
  * comment. */
 struct ring_shared {
@@ -49,8 +56,7 @@ struct ring_shared {
 	uint32_t lane_size; /* of struct ring_lane */
 	uint32_t lanes_off; /* from the start of the memfd */
 	uint32_t data_off;
-	uint32_t clock; /* 0 ordered TSC, 1 fast TSC, 2 CLOCK_MONOTONIC in ns: how its stamps were
-			   read */
+	uint32_t clock; /* enum ring_clock */
 	int32_t vpid;
 	_Atomic uint32_t state; /* enum ring_state; owner claims it by compare-and-swap */
 	_Atomic int32_t vtid;	/* set before state becomes RING_OWNED */

@@ -38,7 +38,7 @@ struct control_page {
 	_Atomic uint32_t last_generation; /* the highest generation ever used */
 	/* Guards what follows: odd while consumerd changes it. */
 	_Atomic uint32_t sequence;
-	uint32_t clock;		 /* ring_shared.clock wanted */
+	uint32_t clock;		 /* enum ring_clock wanted */
 	uint32_t lane_data_size; /* bytes of lane 0, power of two */
 	uint32_t pool_size;	 /* rings a process keeps ready */
 	uint32_t nr_patterns;

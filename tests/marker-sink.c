@@ -90,7 +90,9 @@ int main(int argc, char **argv)
 		const char *arg = argv[i];
 
 		if (!strncmp(arg, "--clock=", 8)) {
-			wish.clock = arg[8] == 'f' ? 1 : arg[8] == 'm' ? 2 : 0;
+			wish.clock = arg[8] == 'f'   ? RING_CLOCK_FAST
+				     : arg[8] == 'm' ? RING_CLOCK_MONO
+						     : RING_CLOCK_ORDERED;
 		} else if (!strncmp(arg, "--ring-size=", 12)) {
 			wish.lane_data_size = atoi(arg + 12);
 		} else if (!strncmp(arg, "--pool=", 7)) {

@@ -127,7 +127,7 @@ static int producer_ring_open(struct producer_ring *ring, enum clock_kind clock,
 		.lane_size = sizeof(struct ring_lane),
 		.lanes_off = 128,
 		.data_off = PRODUCER_DATA_OFF,
-		.clock = clock == CLOCK_TICKS_MONO ? 2 : 0,
+		.clock = clock == CLOCK_TICKS_MONO ? RING_CLOCK_MONO : RING_CLOCK_ORDERED,
 		.vpid = getpid(),
 		.comm = "producer",
 	};

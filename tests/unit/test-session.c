@@ -13,6 +13,7 @@
 #include "consumerd/session.h"
 #include "consumerd/wish.h"
 #include "libmarker/rendezvous.h"
+#include "libmarker/ring.h"
 #include "tests/tap.h"
 #include "trace/reader.h"
 
@@ -143,13 +144,14 @@ static void test_wish(void)
 	before = atomic_load_explicit(&page->generation, memory_order_acquire);
 	ok(before != 0 && page->nr_patterns == 1 && !strcmp(page->patterns, "a:*"),
 	   "its patterns stand on the page");
-	ok(page->clock == 1, "and its clock");
+	ok(page->clock == RING_CLOCK_FAST, "and its clock");
 	sessions[0] = &second;
 	wish_publish(page, sessions, CLOCK_TICKS_TSC);
 	generation = atomic_load_explicit(&page->generation, memory_order_acquire);
 	ok(generation != before && page->nr_patterns == 2,
 	   "with two, what one of them wants is on, under a new generation");
-	ok(page->clock == 0, "and stamps are ordered when one of them asks for it");
+	ok(page->clock == RING_CLOCK_ORDERED,
+	   "and stamps are ordered when one of them asks for it");
 	first.patterns = none;
 	wish_publish(page, sessions, CLOCK_TICKS_TSC);
 	ok(page->nr_patterns == 0, "when one wants all, all are on");
