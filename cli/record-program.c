@@ -31,6 +31,8 @@ int program_find(const char *name, char *ret_path)
 	const char *path = getenv("PATH");
 	int ret = -ENOENT, one;
 
+	if (!*name)
+		return -ENOENT;
 	if (strchr(name, '/')) {
 		snprintf(ret_path, PATH_MAX, "%s", name);
 		return check_file(name);
