@@ -129,8 +129,7 @@ static int list_marker(void *arg, const struct note_class *class)
 {
 	struct listing *listing = arg;
 
-	/* MARKER_ENABLED asks for a marker and is none. */
-	if (class->kind == 255 || was_seen(listing, class))
+	if (class->kind == NOTE_KIND_ENABLED || was_seen(listing, class))
 		return 0;
 	listing->nr_markers++;
 	if (listing->is_json)

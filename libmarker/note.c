@@ -8,6 +8,8 @@
 #define WEFT_MARKER_ABI_ONLY
 #include "libmarker/include/marker/marker.h"
 
+_Static_assert(NOTE_KIND_ENABLED == WEFT_MARKER_ENABLED_KIND, "as the header has it");
+
 /* trace/model.h's field roles, which wire.h promises to use. */
 enum {
 	ROLE_NONE,

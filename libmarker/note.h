@@ -15,6 +15,7 @@
 #include "libmarker/wire.h"
 
 #define NOTE_MAX_FIELDS 16
+#define NOTE_KIND_ENABLED 255 /* of MARKER_ENABLED, which asks for a marker and is none */
 #define NOTE_MAX_NAME 64
 
 struct note_field {

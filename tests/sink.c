@@ -383,22 +383,3 @@ void sink_format(const struct sink_record *record, char *text, size_t size)
 	if (p != end)
 		snprintf(text, size, "bad payload");
 }
-
-uint64_t sink_u64(const struct sink_record *record, const char *name)
-{
-	const uint8_t *p = record->payload;
-	uint64_t u = 0;
-
-	for (unsigned i = 0; i < record->class->nr_fields; i++) {
-		const struct wire_field *field = &record->class->fields[i];
-
-		if (field->type == 4)
-			return 0;
-		if (!strcmp(record->class->field_names[i], name)) {
-			memcpy(&u, p, field->size);
-			return u;
-		}
-		p += field->size;
-	}
-	return 0;
-}

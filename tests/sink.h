@@ -77,7 +77,4 @@ void sink_close(struct sink *sink);
 /* "name=value name2=\"text\"" into @text, at most @size bytes; "bad payload" where it is none. */
 void sink_format(const struct sink_record *record, char *text, size_t size);
 
-/* An integer field by name; 0 when there is none. */
-uint64_t sink_u64(const struct sink_record *record, const char *name);
-
 #endif

@@ -38,7 +38,6 @@ enum event_id {
 	EVENT_SIGNAL,		/* sig pid comm */
 	EVENT_STATEDUMP,	/* tid pid name */
 	EVENT_MARKER,		/* any class of the user domain */
-	EVENT_NR_IDS,
 };
 
 #define EVENT_MAX_FIELDS 5

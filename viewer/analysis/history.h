@@ -297,8 +297,6 @@ void threads_on_statedump(struct history *history, const struct event_info *info
 			  const struct trace_event *event);
 /* Takes in what the sidecar tells of threads up to a time. */
 void threads_facts_until(struct history *history, uint64_t ns);
-/* A new thread, runnable or unknown from @ns on; the tid's former owner is dead. */
-uint32_t threads_replace(struct history *history, int32_t tid);
 
 /* --- thread-state.c --- */
 

@@ -47,7 +47,8 @@ uint32_t history_tid(struct history *history, int32_t tid)
 	return thread;
 }
 
-uint32_t threads_replace(struct history *history, int32_t tid)
+/* A new thread; the tid's former owner is dead. */
+static uint32_t replace_thread(struct history *history, int32_t tid)
 {
 	uint32_t older = u64_map_get(&history->tids, (uint32_t)tid);
 	uint32_t thread;
@@ -118,7 +119,7 @@ void threads_on_fork(struct history *history, const struct event_info *info,
 	if (tid <= 0)
 		return;
 	child = u64_map_get(&history->tids, (uint32_t)tid);
-	child = child == U64_MAP_NONE ? history_tid(history, tid) : threads_replace(history, tid);
+	child = child == U64_MAP_NONE ? history_tid(history, tid) : replace_thread(history, tid);
 	if (child == HISTORY_NONE)
 		return;
 	threads_rename(history_thread(history, child), event_info_text(info, event, 1));
