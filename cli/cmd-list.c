@@ -228,7 +228,7 @@ static int run_list(int argc, char **argv)
 	if (listing.nr_bad)
 		log_warning("%s: %u markers have notes that make no sense", what, listing.nr_bad);
 	if (!listing.nr_markers && !listing.is_json)
-		log_info("%s has no markers", what);
+		log_warning("%s has no markers", what);
 	return CLI_OK;
 }
 
