@@ -20,8 +20,8 @@ nodist_libbridge_la_SOURCES = kernel-bridge/backends/syscall-table.h \
 libbridge_la_CPPFLAGS = $(AM_CPPFLAGS) $(TRACEEVENT_CFLAGS)
 libbridge_la_LIBADD = libtrace.la libbase.la $(TRACEEVENT_LIBS)
 
-# Numbers of system calls to their names, by the headers of the machine weft is built for. Only x86-64
-# has a second table that we know.
+# Numbers of system calls to their names, by the headers of the machine weft is built for. Only
+# x86-64 has a second table that we know.
 BUILT_SOURCES += $(nodist_libbridge_la_SOURCES)
 CLEANFILES += $(nodist_libbridge_la_SOURCES)
 syscall_table = $(CC) -E -dM - | $(AWK) -f $(top_srcdir)/kernel-bridge/syscall-table.awk

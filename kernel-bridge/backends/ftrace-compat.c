@@ -12,6 +12,9 @@
 
 enum { FIRST_CAPACITY = 256 };
 
+/* 2^32 by the golden ratio: spreads consecutive tids (Knuth, TAOCP 6.4). */
+#define HASH_FACTOR 2654435761u
+
 /* The class of the ELF file it runs. Return: 1, 0, or -1: it is gone. */
 static int runs_32_bit(int32_t tid)
 {
@@ -40,7 +43,7 @@ void ftrace_compat_fini(struct ftrace_compat *compat)
 static struct ftrace_compat_thread *find(const struct ftrace_compat *compat, int32_t tid)
 {
 	uint32_t mask = compat->capacity - 1;
-	uint32_t at = (uint32_t)tid * 2654435761u & mask;
+	uint32_t at = (uint32_t)tid * HASH_FACTOR & mask;
 
 	while (compat->slots[at].tid && compat->slots[at].tid != tid)
 		at = (at + 1) & mask;
