@@ -22,6 +22,7 @@
 /* Another one may be on its way up, or down. */
 #define CONNECT_TRIES 100
 #define TRY_PAUSE_NS 20000000
+#define ANSWER_WAIT_S 120
 
 /* The folder of this program, with a slash at its end. */
 static void own_folder(char *ret_folder, size_t size)
@@ -74,6 +75,8 @@ int daemon_find_libmarker(char *ret_path)
 /* Return: 0 or -errno. */
 static int try_connect(struct daemon_link *link, const char *path)
 {
+	/* Far longer than any answer takes; one that has stopped must not hold us for ever. */
+	static const struct timeval patience = {.tv_sec = ANSWER_WAIT_S};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int ret = 0;
 
@@ -82,6 +85,8 @@ static int try_connect(struct daemon_link *link, const char *path)
 	link->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (link->fd < 0)
 		return -errno;
+	setsockopt(link->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(link->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (connect(link->fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
 		ret = -errno;
 		daemon_disconnect(link);

@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 
 #define NS_PER_S 1000000000u
+#define MIN_RING_SIZE (64u << 10)
 #define MAX_RING_SIZE (1u << 30)
 
 static int add_pattern(const char **list, size_t *nr, const char *pattern)
@@ -39,6 +40,8 @@ static bool parse_pid(const char *text, pid_t *ret_pid)
 static int take_option(struct record_options *options, int option)
 {
 	switch (option) {
+	case 'h': /* behind another option's value, where weft.c does not look */
+		exit(cli_help(&command_record));
 	case 'o':
 		options->dir = optarg;
 		return 0;
@@ -74,7 +77,7 @@ static int take_option(struct record_options *options, int option)
 		return 0;
 	case 'r':
 		if (parse_size(optarg, &options->ring_size) < 0 ||
-		    options->ring_size > MAX_RING_SIZE)
+		    options->ring_size < MIN_RING_SIZE || options->ring_size > MAX_RING_SIZE)
 			return cli_usage_error(&command_record, "'%s' is no ring size (64K to 1G)",
 					       optarg);
 		return 0;
@@ -86,6 +89,7 @@ static int take_option(struct record_options *options, int option)
 int record_options_parse(int argc, char **argv, struct record_options *options)
 {
 	static const struct option table[] = {
+		{"help", no_argument, NULL, 'h'},
 		{"output", required_argument, NULL, 'o'},
 		{"pid", required_argument, NULL, 'p'},
 		{"kernel", required_argument, NULL, 'k'},
@@ -101,7 +105,7 @@ int record_options_parse(int argc, char **argv, struct record_options *options)
 
 	opterr = 0;
 	optind = 1;
-	while ((option = getopt_long(argc, argv, "+o:p:e:m:d:", table, NULL)) >= 0) {
+	while ((option = getopt_long(argc, argv, "+ho:p:e:m:d:", table, NULL)) >= 0) {
 		ret = take_option(options, option);
 		if (ret)
 			return ret;

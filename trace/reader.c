@@ -176,7 +176,7 @@ static int open_all(struct trace_reader *reader, const char *dir)
 	int ret;
 
 	if (dir_fd < 0)
-		return errno == ENOTDIR ? -ENOENT : -errno;
+		return -errno;
 	ret = check_dir(reader, dir_fd);
 	for (int i = 0; ret == 0 && i < TRACE_NR_DOMAINS; i++)
 		ret = open_domain(reader, dir_fd, (enum trace_domain)i);

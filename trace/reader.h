@@ -28,7 +28,7 @@ struct trace_stream_info {
  * trace_reader_open() - opens a trace; reads metadata, indexes and sidecar, no events.
  * @dir: TRACE, which holds kernel/ or user/ or both
  * @reterr: on failure only
- * Return: 0; -ENOENT no trace there; -EBADMSG damaged or not weft's; -errno.
+ * Return: 0; -ENOENT no trace there; -ENOTDIR a file is; -EBADMSG damaged or not weft's; -errno.
  */
 int trace_reader_open(const char *dir, struct trace_reader **ret_reader,
 		      struct trace_error *reterr);

@@ -323,7 +323,7 @@ static void test_not_ours(void)
 	   "an empty folder is no trace");
 	ok(trace_reader_open(in_dir("nowhere"), &reader, &error) == -ENOENT,
 	   "nor is a missing one");
-	ok(trace_reader_open(in_dir("trace/user/metadata"), &reader, &error) == -ENOENT,
+	ok(trace_reader_open(in_dir("trace/user/metadata"), &reader, &error) == -ENOTDIR,
 	   "nor a file");
 	write_file("none/metadata", "x");
 	ok(trace_reader_open(in_dir("none"), &reader, &error) == -EBADMSG &&
