@@ -59,17 +59,18 @@ struct thread {
 };
 _Static_assert(sizeof(struct lane_writer) == RING_CACHE_LINE, "a lane's words share one line");
 
-/* One ring of this process, in memory that a fork keeps: the child cleans up by it. */
+/* One ring of this process, in memory that a fork keeps: the child cleans up by it (rings.c). */
 struct ring_entry {
-	struct ring_shared *shared; /* NULL: a free entry */
+	struct ring_shared *shared; /* NULL: a free entry, whatever the other words say */
 	size_t map_size;	    /* of the mapping, which holds each lane twice */
 	struct thread *thread;	    /* its page */
+	uint32_t data_size;	    /* of lane 0 */
 	uint32_t world;
 	_Atomic uint32_t is_pooled; /* 1: ready for a real-time thread; taken by exchange to 0 */
 };
 
 struct object {
-	void *page; /* NULL: a free entry */
+	void *page; /* NULL: a free entry; set last and cleared first, as in rings.c */
 	struct weft_marker_calls *calls;
 	uint64_t begin, end, file_offset; /* executable mapping */
 	uint32_t world;			  /* announced in that one */
@@ -96,8 +97,8 @@ struct process {
 	struct control_page *control; /* read-only */
 	struct object *objects;
 	struct ring_entry *rings;
-	uint32_t nr_rings;					/* entries ever used */
-	_Atomic uint32_t *canary;				/* 1; 0 after a fork wiped it */
+	uint32_t nr_rings;		    /* entries ever used */
+	_Atomic(_Atomic uint32_t *) canary; /* 1; 0 after a fork wiped it; older than is_ready */
 	_Atomic uint64_t discarded, discard_begin, discard_end; /* before their thread had a ring */
 	bool is_pool_wanted; /* a real-time thread found it empty, at pool_wanted_ns */
 	uint64_t pool_wanted_ns;
@@ -119,11 +120,11 @@ struct guard {
 };
 bool guard_enter(struct guard *guard, unsigned tries);
 void guard_leave(struct guard *guard);
-void guard_reset(void); /* in a forked child */
 
 /* registry.c; under the lock */
 int registry_announce(void);
 void registry_forget_places(void);
+void registry_after_fork(void);
 
 /* announce.c; all under the lock. Return: 0, -EAGAIN (later), or -errno (not in this generation).
  */
@@ -138,7 +139,7 @@ void announce_forget_socket(void);
 #define PREFAULT_ALL SIZE_MAX
 #define PREFAULT_SOME ((size_t)256 * 1024)
 int ring_create(struct ring_entry **ret_entry);
-void ring_prefault(struct ring_entry *entry, size_t prefault);
+void ring_prefault(const struct ring_entry *ring, size_t prefault);
 void ring_destroy(struct ring_entry *entry);
 void ring_prepare_pool(size_t prefault);
 struct ring_entry *ring_take_pooled(void);

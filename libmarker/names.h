@@ -27,6 +27,7 @@
 #define process_check weft_process_check
 #define process_count_discarded weft_process_count_discarded
 #define process_setup weft_process_setup
+#define registry_after_fork weft_registry_after_fork
 #define registry_announce weft_registry_announce
 #define registry_forget_places weft_registry_forget_places
 #define rendezvous_control_map weft_rendezvous_control_map

@@ -47,31 +47,6 @@ static void lock_give(void)
 		syscall(SYS_futex, &lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-bool guard_enter(struct guard *guard, unsigned tries)
-{
-	sigset_t all;
-
-	/* In a child the lock may seem held, by a thread of the parent. */
-	if (process.is_ready && !process_check())
-		return false;
-	guard->saved_errno = errno;
-	/* A handler that leaves by siglongjmp must not take the lock with it. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &guard->signals);
-	if (lock_take(tries))
-		return true;
-	pthread_sigmask(SIG_SETMASK, &guard->signals, NULL);
-	errno = guard->saved_errno;
-	return false;
-}
-
-void guard_leave(struct guard *guard)
-{
-	lock_give();
-	pthread_sigmask(SIG_SETMASK, &guard->signals, NULL);
-	errno = guard->saved_errno;
-}
-
 /* consumerd's rounds rest on it (ring-read.h, "Barriers"). Older kernels refuse: their floors are
  * less exact. */
 static void register_membarrier(void)
@@ -86,28 +61,27 @@ static void *map_private(size_t size)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Once per process, when its first object with markers appears. Under the lock. */
-bool process_setup(void)
+/* Before the lock is taken for the first time, and so without it: a child may come from the midst
+ * of the set-up, too. */
+static bool canary_make(void)
 {
-	void *canary;
+	_Atomic uint32_t *canary, *none = NULL;
 
-	if (process.is_ready)
+	/* Acquire pairs with the release below. */
+	if (atomic_load_explicit(&process.canary, memory_order_acquire))
 		return true;
-	if (rendezvous_folder(process.folder))
-		return false;
-	if (!process.control && rendezvous_control_map(process.folder, false, &process.control))
-		return false;
-	process.objects = map_private(MAX_OBJECTS * sizeof(*process.objects));
-	process.rings = map_private(MAX_RINGS * sizeof(*process.rings));
 	canary = map_private(CONTROL_PAGE_SIZE);
-	if (!process.objects || !process.rings || !canary ||
-	    madvise(canary, CONTROL_PAGE_SIZE, MADV_WIPEONFORK) || thread_setup())
+	if (!canary)
 		return false;
-	process.canary = canary;
-	atomic_store_explicit(process.canary, 1, memory_order_relaxed);
-	process.next_class = process.first_class = CLASS_THREAD + 1;
-	register_membarrier();
-	process.is_ready = true;
+	if (madvise(canary, CONTROL_PAGE_SIZE, MADV_WIPEONFORK)) {
+		munmap(canary, CONTROL_PAGE_SIZE);
+		return false;
+	}
+	atomic_store_explicit(canary, 1, memory_order_relaxed);
+	/* Release pairs with the acquires of the pointer: its 1 before it. */
+	if (!atomic_compare_exchange_strong_explicit(&process.canary, &none, canary,
+						     memory_order_acq_rel, memory_order_acquire))
+		munmap(canary, CONTROL_PAGE_SIZE);
 	return true;
 }
 
@@ -115,9 +89,11 @@ static void process_after_fork(void)
 {
 	/* Whoever held it is in the parent. */
 	atomic_store_explicit(&lock, 0, memory_order_relaxed);
+	if (!process.is_ready)
+		return; /* the set-up starts over */
 	announce_forget_socket();
 	rings_after_fork();
-	registry_forget_places();
+	registry_after_fork();
 	process.instance = 0;
 	process.failed_generation = 0;
 	process.retry_ns = 0;
@@ -126,27 +102,79 @@ static void process_after_fork(void)
 	register_membarrier();
 }
 
-bool process_check(void)
+/* Return: false while another thread of a child cleans up. */
+static bool canary_check(void)
 {
+	_Atomic uint32_t *canary = atomic_load_explicit(&process.canary, memory_order_acquire);
 	uint32_t expected = 0;
 	sigset_t all, signals;
 
-	if (!process.is_ready)
-		return false;
 	/* Acquire pairs with the release below, for threads the child made before its first
 	 * marker. */
-	if (likely(atomic_load_explicit(process.canary, memory_order_acquire) == 1))
+	if (likely(atomic_load_explicit(canary, memory_order_acquire) == 1))
 		return true;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &signals);
-	if (atomic_compare_exchange_strong_explicit(process.canary, &expected, 2,
-						    memory_order_acquire, memory_order_acquire)) {
+	if (atomic_compare_exchange_strong_explicit(canary, &expected, 2, memory_order_acquire,
+						    memory_order_acquire)) {
 		process_after_fork();
-		atomic_store_explicit(process.canary, 1, memory_order_release);
+		atomic_store_explicit(canary, 1, memory_order_release);
 		expected = 1;
 	}
 	pthread_sigmask(SIG_SETMASK, &signals, NULL);
 	return expected == 1;
+}
+
+bool process_check(void)
+{
+	return process.is_ready && canary_check();
+}
+
+bool guard_enter(struct guard *guard, unsigned tries)
+{
+	sigset_t all;
+
+	guard->saved_errno = errno;
+	/* A handler that leaves by siglongjmp must not take the lock with it, nor one that forks
+	 * bring us into a child between the look at the canary and the lock. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &guard->signals);
+	/* In a child the lock may seem held, by a thread of the parent. */
+	if (canary_make() && canary_check() && lock_take(tries))
+		return true;
+	pthread_sigmask(SIG_SETMASK, &guard->signals, NULL);
+	errno = guard->saved_errno;
+	return false;
+}
+
+void guard_leave(struct guard *guard)
+{
+	lock_give();
+	pthread_sigmask(SIG_SETMASK, &guard->signals, NULL);
+	errno = guard->saved_errno;
+}
+
+/* Once per process, when its first object with markers appears. Under the lock. */
+bool process_setup(void)
+{
+	if (process.is_ready)
+		return true;
+	if (rendezvous_folder(process.folder))
+		return false;
+	if (!process.control && rendezvous_control_map(process.folder, false, &process.control))
+		return false;
+	/* Of a set-up that a fork cut off something may be left. */
+	if (!process.objects)
+		process.objects = map_private(MAX_OBJECTS * sizeof(*process.objects));
+	if (!process.rings)
+		process.rings = map_private(MAX_RINGS * sizeof(*process.rings));
+	if (!process.objects || !process.rings || thread_setup())
+		return false;
+	process.next_class = process.first_class = CLASS_THREAD + 1;
+	register_membarrier();
+	/* Release: a forked child that sees it sees all the rest. */
+	__atomic_store_n(&process.is_ready, true, __ATOMIC_RELEASE);
+	return true;
 }
 
 void process_count_discarded(void)

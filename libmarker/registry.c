@@ -58,7 +58,9 @@ static void *follow(const int32_t *word)
 	return (char *)word + *word;
 }
 
-void registry_forget_places(void)
+/* @is_child: nor is any class announced in a child's connection, whatever number a thread of the
+ * parent was giving to a place when the fork came. */
+static void forget_places(bool is_child)
 {
 	for (uint32_t i = 0; i < MAX_OBJECTS; i++) {
 		struct object *object = &process.objects[i];
@@ -78,8 +80,20 @@ void registry_forget_places(void)
 			 * marker.h. */
 			__atomic_store_n(&place->on_generation, 0, __ATOMIC_RELEASE);
 			__atomic_store_n(&place->off_generation, 0, __ATOMIC_RELAXED);
+			if (is_child)
+				place->event_class = 0;
 		}
 	}
+}
+
+void registry_forget_places(void)
+{
+	forget_places(false);
+}
+
+void registry_after_fork(void)
+{
+	forget_places(true);
 }
 
 int registry_announce(void)
@@ -114,7 +128,7 @@ static void lay_page(void *page)
 			 __ATOMIC_RELEASE);
 }
 
-static void attach(struct object *object)
+static void attach(const struct object *object, void *page)
 {
 	*object->calls = (struct weft_marker_calls){
 		.reserve = ring_reserve,
@@ -125,7 +139,7 @@ static void attach(struct object *object)
 	};
 	/* The calls before the generation that leads to them. */
 	atomic_thread_fence(memory_order_release);
-	lay_page(object->page);
+	lay_page(page);
 }
 
 /* What dl_iterate_phdr() tells of one object, into @ret_object. Return: has it markers? */
@@ -168,15 +182,16 @@ static bool object_describe(const struct dl_phdr_info *info, struct object *ret_
 	return true;
 }
 
+/* None: the program itself. */
 static void object_path(struct object *object, const char *name)
 {
-	ssize_t size;
+	strncpy(object->path, name ? name : "", sizeof(object->path) - 1);
+}
 
-	if (name && *name) {
-		strncpy(object->path, name, sizeof(object->path) - 1);
-		return;
-	}
-	size = readlink("/proc/self/exe", object->path, sizeof(object->path) - 1);
+static void program_path(struct object *object)
+{
+	ssize_t size = readlink("/proc/self/exe", object->path, sizeof(object->path) - 1);
+
 	object->path[size > 0 ? size : 0] = '\0';
 }
 
@@ -194,25 +209,67 @@ static struct object *object_find(const void *page)
 	return free_entry;
 }
 
+/* Without the lock: an answer that is out of date costs an attempt. */
+static bool is_known(const void *page)
+{
+	/* Acquire pairs with the release in process_setup(): the table before it. */
+	if (!__atomic_load_n(&process.is_ready, __ATOMIC_ACQUIRE))
+		return false;
+	for (uint32_t i = 0; i < MAX_OBJECTS; i++)
+		if (__atomic_load_n(&process.objects[i].page, __ATOMIC_RELAXED) == page)
+			return true;
+	return false;
+}
+
+/* Stops at the first one that is new. */
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct object object, *entry;
-	struct guard guard;
+	struct object *object = arg;
 
 	(void)size;
-	(void)arg;
-	if (!object_describe(info, &object) || !guard_enter(&guard, LOCK_TRIES))
+	if (!object_describe(info, object) || is_known(object->page))
 		return 0;
-	if (process_setup()) {
-		entry = object_find(object.page);
-		if (entry && !entry->page) {
-			*entry = object;
-			object_path(entry, info->dlpi_name);
-			attach(entry);
-		}
+	object_path(object, info->dlpi_name);
+	return 1;
+}
+
+/* Return: false when there is no use in trying others. */
+static bool object_register(struct object *object)
+{
+	void *page = object->page;
+	struct object *entry;
+	struct guard guard;
+
+	if (!guard_enter(&guard, LOCK_TRIES))
+		return false;
+	entry = process_setup() ? object_find(page) : NULL;
+	if (entry && !entry->page) {
+		object->page = NULL;
+		*entry = *object;
+		attach(entry, page);
+		/* Release: a child that sees it sees the rest; one that does not finds the object
+		 * again. */
+		__atomic_store_n(&entry->page, page, __ATOMIC_RELEASE);
 	}
 	guard_leave(&guard);
-	return 0;
+	return entry != NULL;
+}
+
+/*
+ * From constructors only: while they run the loader unloads nothing. The walk itself holds a lock
+ * of the loader that a forked child inherits held, for good: there must be no waiting, no system
+ * call and no set-up in it.
+ */
+static void register_objects(void)
+{
+	struct object object;
+
+	while (dl_iterate_phdr(visit, &object)) {
+		if (!object.path[0])
+			program_path(&object);
+		if (!object_register(&object))
+			return;
+	}
 }
 
 static void forget(const void *page)
@@ -224,7 +281,7 @@ static void forget(const void *page)
 		return;
 	object = object_find(page);
 	if (object && object->page)
-		memset(object, 0, sizeof(*object));
+		__atomic_store_n(&object->page, NULL, __ATOMIC_RELEASE);
 	guard_leave(&guard);
 }
 
@@ -241,7 +298,7 @@ __attribute__((visibility("default"))) void weft_marker_object_v1(void *page, in
 	if (is_gone)
 		forget(page);
 	else
-		dl_iterate_phdr(visit, NULL);
+		register_objects();
 }
 
 __attribute__((constructor)) static void registry_start(void)
@@ -249,7 +306,7 @@ __attribute__((constructor)) static void registry_start(void)
 	/* A set-user-id program is none of our business. */
 	if (is_secure())
 		return;
-	dl_iterate_phdr(visit, NULL);
+	register_objects();
 	if (process.is_ready)
 		decide_prepare();
 }

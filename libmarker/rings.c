@@ -4,6 +4,13 @@
  *
  * A ring is announced before anybody may write to it. Its memory also lives in consumerd: what was
  * committed survives this process, however it ends.
+ *
+ * Another thread may fork at any instruction of ours, also under the lock. The child sees what this
+ * thread did up to some point and nothing later, calls to the kernel included. It unmaps what the
+ * table names, long after the fork, when whatever it mapped itself (a library, by dlopen()) may lie
+ * where there was nothing. So the table never names what is not mapped: an entry is filled last
+ * when a ring is made and emptied first when it goes. In between the child keeps a mapping that it
+ * does not know of; that is address space, no more.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -68,17 +75,17 @@ static bool map_at(char *address, size_t size, int fd, size_t offset)
 }
 
 /* Page 0, then each lane's data twice in a row. */
-static int ring_map(int fd, struct ring_entry *entry)
+static int ring_map(int fd, struct ring_entry *ret_ring)
 {
 	size_t offset = PAGE;
 	char *base, *p;
 	bool is_good;
 
-	entry->map_size = PAGE;
+	ret_ring->map_size = PAGE;
 	for (uint32_t i = 0; i < RING_NR_LANES; i++)
-		entry->map_size += 2 * (size_t)lane_size(i);
-	base = mmap(NULL, entry->map_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		    -1, 0);
+		ret_ring->map_size += 2 * (size_t)lane_size(i);
+	base = mmap(NULL, ret_ring->map_size, PROT_NONE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (base == MAP_FAILED)
 		return -errno;
 	is_good = map_at(base, PAGE, fd, 0);
@@ -93,10 +100,11 @@ static int ring_map(int fd, struct ring_entry *entry)
 	if (!is_good) {
 		int ret = -errno;
 
-		munmap(base, entry->map_size);
+		munmap(base, ret_ring->map_size);
 		return ret;
 	}
-	entry->shared = (struct ring_shared *)base;
+	ret_ring->shared = (struct ring_shared *)base;
+	ret_ring->data_size = lane_size(0);
 	return 0;
 }
 
@@ -126,7 +134,7 @@ static void ring_fill(struct ring_shared *shared)
 }
 
 /* The page with the owner's words, wiped by a fork. */
-static struct thread *thread_page(struct ring_entry *entry)
+static struct thread *thread_page(uint32_t ring_index)
 {
 	struct thread *thread;
 
@@ -138,8 +146,8 @@ static struct thread *thread_page(struct ring_entry *entry)
 		munmap(thread, PAGE);
 		return NULL;
 	}
-	thread->ring_index = entry - process.rings;
-	thread->clock = entry->shared->clock;
+	thread->ring_index = ring_index;
+	thread->clock = process.clock;
 	return thread;
 }
 
@@ -161,6 +169,15 @@ void ring_arm(struct ring_entry *entry)
 	}
 }
 
+static void ring_unmap(const struct ring_entry *ring)
+{
+	/* Release pairs with the acquire in ring_reader_owner(): every record before "retired". */
+	atomic_store_explicit(&ring->shared->state, RING_RETIRED, memory_order_release);
+	munmap(ring->shared, ring->map_size);
+	if (ring->thread)
+		munmap(ring->thread, PAGE);
+}
+
 static struct ring_entry *entry_find_free(void)
 {
 	for (uint32_t i = 0; i < process.nr_rings; i++)
@@ -169,64 +186,88 @@ static struct ring_entry *entry_find_free(void)
 	return process.nr_rings < MAX_RINGS ? &process.rings[process.nr_rings++] : NULL;
 }
 
-/* Pages now instead of at the first touch. Takes its time: without the lock, where that matters. */
-void ring_prefault(struct ring_entry *entry, size_t prefault)
+/* Pages now instead of at the first touch. Takes its time: without the lock, where that matters;
+ * then of a copy of the entry, for a handler's marker or fork may give the ring up meanwhile. */
+void ring_prefault(const struct ring_entry *ring, size_t prefault)
 {
-	char *data = (char *)entry->shared + PAGE;
-	size_t size = entry->thread->lanes[0].mask + 1;
+	char *data = (char *)ring->shared + PAGE;
+	size_t size = ring->data_size;
 
 	/* Errors do not matter: the pages come when they are touched. */
-	madvise(entry->shared, PAGE, MADV_POPULATE_WRITE);
+	madvise(ring->shared, PAGE, MADV_POPULATE_WRITE);
 	madvise(data, prefault < size ? prefault : size, MADV_POPULATE_WRITE);
 	if (prefault == PREFAULT_ALL)
 		madvise(data + size, size, MADV_POPULATE_WRITE);
 }
 
-/* A ring that is announced, has its page, and belongs to nobody yet. */
-int ring_create(struct ring_entry **ret_entry)
+/* Made, announced, but in no table. */
+static int ring_make(uint32_t index, struct ring_entry *ret_ring)
 {
-	struct ring_entry *entry = entry_find_free();
 	size_t size = PAGE;
 	int fd, ret;
 
-	if (!entry)
-		return -ENOSPC;
+	*ret_ring = (struct ring_entry){.world = process.world};
 	for (uint32_t i = 0; i < RING_NR_LANES; i++)
 		size += lane_size(i);
 	fd = ring_open(size);
 	if (fd < 0)
 		return fd;
-	ret = ring_map(fd, entry);
+	ret = ring_map(fd, ret_ring);
 	if (ret) {
 		close(fd);
 		return ret;
 	}
-	ring_fill(entry->shared);
-	entry->world = process.world;
-	entry->thread = thread_page(entry);
-	ret = entry->thread ? announce_ring(fd, process.next_ring) : -ENOMEM;
+	ring_fill(ret_ring->shared);
+	ret_ring->thread = thread_page(index);
+	ret = ret_ring->thread ? announce_ring(fd, process.next_ring) : -ENOMEM;
 	close(fd);
-	if (ret) {
-		ring_destroy(entry);
+	if (ret)
+		ring_unmap(ret_ring);
+	return ret;
+}
+
+/* A ring that is announced, has its page, and belongs to nobody yet. */
+int ring_create(struct ring_entry **ret_entry)
+{
+	struct ring_entry *entry = entry_find_free(), ring;
+	int ret;
+
+	if (!entry)
+		return -ENOSPC;
+	ret = ring_make(entry - process.rings, &ring);
+	if (ret)
 		return ret;
-	}
 	process.next_ring++;
+	entry->map_size = ring.map_size;
+	entry->data_size = ring.data_size;
+	entry->thread = ring.thread;
+	entry->world = ring.world;
+	/* Release: a forked child that sees it sees the others. */
+	__atomic_store_n(&entry->shared, ring.shared, __ATOMIC_RELEASE);
 	ring_arm(entry);
 	*ret_entry = entry;
 	return 0;
 }
 
+/* Takes a ring out of the table. The caller unmaps it afterwards. */
+static struct ring_entry entry_empty(struct ring_entry *entry)
+{
+	struct ring_entry ring = *entry;
+
+	atomic_store_explicit(&entry->is_pooled, 0, memory_order_relaxed);
+	__atomic_store_n(&entry->shared, NULL, __ATOMIC_RELAXED);
+	/* Before it is unmapped. The kernel does the rest: its lock of the address space orders
+	 * that call and a fork. */
+	atomic_signal_fence(memory_order_seq_cst);
+	return ring;
+}
+
 /* Unmaps; what consumerd has mapped stays. Its owner, if any, is the caller. */
 void ring_destroy(struct ring_entry *entry)
 {
-	/* Release pairs with the acquire in ring_reader_owner(): every record before "retired". */
-	atomic_store_explicit(&entry->shared->state, RING_RETIRED, memory_order_release);
-	munmap(entry->shared, entry->map_size);
-	if (entry->thread)
-		munmap(entry->thread, PAGE);
-	entry->thread = NULL;
-	atomic_store_explicit(&entry->is_pooled, 0, memory_order_relaxed);
-	entry->shared = NULL;
+	struct ring_entry ring = entry_empty(entry);
+
+	ring_unmap(&ring);
 }
 
 void ring_prepare_pool(size_t prefault)
@@ -296,35 +337,38 @@ bool rings_kick_others(void)
 }
 
 /* Memory of our own over the forking thread's ring: a marker that the fork cut through ends there
- * and not in the parent's ring. */
-static void entry_replace(struct ring_entry *entry)
+ * and not in the parent's ring. It stays, for who knows when that marker ends. */
+static void ring_replace(const struct ring_entry *ring)
 {
-	mmap(entry->shared, entry->map_size, PROT_READ | PROT_WRITE,
+	mmap(ring->shared, ring->map_size, PROT_READ | PROT_WRITE,
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
+static void entry_leave_to_parent(struct ring_entry *entry)
+{
+	struct ring_entry ring = entry_empty(entry);
+
+	if (ring.thread == thread_self)
+		ring_replace(&ring);
+	else
+		munmap(ring.shared, ring.map_size);
+	/* The wiped page stays. It may be the forking thread's, which finds no lane in it; and who
+	 * that was is not known here, when another thread has the child's first marker. */
+}
+
+/* In a child of fork(), by the thread that forked. */
 void rings_fork_child(void)
 {
 	for (uint32_t i = 0; i < process.nr_rings; i++)
 		if (process.rings[i].shared && process.rings[i].thread == thread_self)
-			entry_replace(&process.rings[i]);
+			entry_leave_to_parent(&process.rings[i]);
 }
 
 /* The child's first marker: the parent's rings are not ours. */
 void rings_after_fork(void)
 {
-	for (uint32_t i = 0; i < process.nr_rings; i++) {
-		struct ring_entry *entry = &process.rings[i];
-
-		if (!entry->shared)
-			continue;
-		if (entry->thread == thread_self) {
-			entry_replace(entry);
-		} else {
-			munmap(entry->shared, entry->map_size);
-			munmap(entry->thread, PAGE);
-		}
-		memset(entry, 0, sizeof(*entry));
-	}
+	for (uint32_t i = 0; i < process.nr_rings; i++)
+		if (process.rings[i].shared)
+			entry_leave_to_parent(&process.rings[i]);
 	process.nr_rings = 0;
 }

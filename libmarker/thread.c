@@ -34,9 +34,12 @@ static bool is_realtime(void)
 	return policy == SCHED_FIFO || policy == SCHED_RR || policy == 6 /* SCHED_DEADLINE */;
 }
 
+/* None also in a child, where the page of the thread that forked is wiped and its ring gone. */
 static struct ring_entry *own_entry(void)
 {
-	return thread_self == &thread_none ? NULL : &process.rings[thread_self->ring_index];
+	struct ring_entry *entry = &process.rings[thread_self->ring_index];
+
+	return entry->shared && entry->thread == thread_self ? entry : NULL;
 }
 
 /* The key's value counts the rounds of destructors. */
@@ -147,8 +150,8 @@ static struct ring_entry *find_ring(bool is_rt)
 	return ring_create(&entry) ? ring_take_pooled() : entry;
 }
 
-/* Under the lock. @ret_new: the ring, when it was not prefaulted before. */
-static bool claim_locked(uintptr_t frame, bool is_rt, struct ring_entry **ret_new)
+/* Under the lock. @ret_new: a copy of the entry, when its ring was not prefaulted before. */
+static bool claim_locked(uintptr_t frame, bool is_rt, struct ring_entry *ret_new)
 {
 	struct ring_entry *old = own_entry(), *entry;
 
@@ -168,7 +171,7 @@ static bool claim_locked(uintptr_t frame, bool is_rt, struct ring_entry **ret_ne
 		if (old)
 			ring_destroy(old);
 		if (!is_rt)
-			*ret_new = entry;
+			*ret_new = *entry;
 	}
 	if (process.is_pool_wanted && !is_rt)
 		ring_prepare_pool(PREFAULT_SOME);
@@ -178,16 +181,16 @@ static bool claim_locked(uintptr_t frame, bool is_rt, struct ring_entry **ret_ne
 bool thread_claim(uintptr_t frame, bool is_prepared)
 {
 	bool is_rt = is_realtime() && !is_prepared, is_good;
-	struct ring_entry *entry = NULL;
+	struct ring_entry ring = {0};
 	struct guard guard;
 
 	if (!guard_enter(&guard, is_rt ? LOCK_TRIES_REALTIME : LOCK_TRIES))
 		return false;
-	is_good = claim_locked(frame, is_rt, &entry);
+	is_good = claim_locked(frame, is_rt, &ring);
 	guard_leave(&guard);
-	if (entry)
-		ring_prefault(entry, is_prepared ? PREFAULT_ALL : PREFAULT_SOME);
-	if (entry && thread_given_name[0])
+	if (ring.shared)
+		ring_prefault(&ring, is_prepared ? PREFAULT_ALL : PREFAULT_SOME);
+	if (ring.shared && thread_given_name[0])
 		ring_write_name(thread_given_name, frame);
 	return is_good;
 }

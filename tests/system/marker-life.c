@@ -190,6 +190,32 @@ static void forking(void)
 	(void)child_of_clone;
 }
 
+/* A child whose first marker is not that of the thread that forked. */
+static void *first_of_child(void *arg)
+{
+	MARKER(life, child_thread);
+	return arg;
+}
+
+static void forked_threaded(void)
+{
+	pthread_t id;
+	int status;
+	pid_t pid;
+
+	plain(1);
+	pid = fork();
+	if (!pid) {
+		if (pthread_create(&id, NULL, first_of_child, NULL) || pthread_join(id, NULL))
+			_exit(1);
+		for (long i = 0; i < 20; i++)
+			MARKER(life, child_main, i);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	did("child-status", status);
+}
+
 /* A handler forks while a marker is under way; the child goes on into it. */
 static volatile long forks;
 static volatile pid_t parent_pid;
@@ -376,11 +402,17 @@ static void forked_busy(const char *path)
 			handle = dlopen(path, RTLD_NOW);
 			MARKER(life, busy_child);
 			clock_gettime(CLOCK_MONOTONIC, &now);
+			if (!handle)
+				fprintf(stderr, "child %d: %s\n", i, dlerror());
+			if (now.tv_sec - begin.tv_sec > 1)
+				fprintf(stderr, "child %d: slow\n", i);
 			_exit(!handle || now.tv_sec - begin.tv_sec > 1);
 		}
 		waitpid(pid, &status, 0);
 		slow += WIFEXITED(status) && WEXITSTATUS(status);
 		bad += !WIFEXITED(status);
+		if (WIFSIGNALED(status))
+			fprintf(stderr, "child %d: signal %d\n", i, WTERMSIG(status));
 	}
 	is_ended = 1;
 	for (int i = 0; i < 2; i++)
@@ -412,6 +444,8 @@ int main(int argc, char **argv)
 		jumping(count, SA_ONSTACK);
 	else if (!strcmp(mode, "forking"))
 		forking();
+	else if (!strcmp(mode, "forked-threaded"))
+		forked_threaded();
 	else if (!strcmp(mode, "forked-inside"))
 		forked_inside();
 	else if (!strcmp(mode, "threads"))

@@ -72,6 +72,9 @@ is "by their own process numbers" "$(awk '$5 ~ /^life:(child|grandchild|cloned|p
 is "a child past the library's fork is recorded too" "$(nr life:cloned) $(did cloned-status)" "20 0"
 is "vfork: the child's marker is its parent's thread's" "$(nr life:vforked) $(did vforked-status)" "1 0"
 
+run forked-threaded
+is "a child's other thread may have its first marker" "$(nr life:child_thread) $(nr life:child_main) $(did child-status)" "1 20 0"
+
 run forked-inside
 is "a fork inside a marker tears nothing in the parent" "$(nr life:inside) $(total bad)" "$(nr life:inside) 0"
 ok "and loses nothing" [ "$(awk -v p="$(awk 'NR == 1 {print $2}' "$tap_dir/got")" '$5 == "life:inside" && $2 == p {c++} END {print c + 0}' "$tap_dir/got")" = "$(did inside)" ]
@@ -117,6 +120,7 @@ gcc -std=gnu11 -O2 -fPIC -shared -I"$top_srcdir/libmarker/include" "$top_srcdir/
 run plugin "$tap_dir/plugin.so"
 is "dlopen, dlclose, five times: each is recorded" "$(nr plugin:run:begin) $(nr plugin:event) $(nr plugin:run:end) $(total bad)" "5 5 5 0"
 run forked-busy "$tap_dir/plugin.so" -- --ring-size=65536
+sed -n 's/^child /# child /p' "$tap_dir/did"
 is "children of a process that is busy setting up are recorded, and do not wait for it" "$(nr life:busy_child) $(did bad-children)" "50 0"
 (ulimit -n 64 && run closing "$tap_dir/file" && did first-descriptor >"$tap_dir/first")
 is "nor do descriptors move where few are allowed" "$(cat "$tap_dir/first")" "$first"
