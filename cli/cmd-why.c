@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/parse-size.h"
 #include "cli/cli.h"
+#include "trace/parse-time.h"
 #include "viewer/report/report.h"
 
 struct options {
@@ -19,7 +20,7 @@ struct options {
 	size_t worst, nth;
 	bool all, is_json;
 	int32_t tid; /* 0: a marker is asked for */
-	uint64_t from, to;
+	const char *from, *to;
 };
 
 static bool parse_count(const char *text, size_t *ret_count)
@@ -99,9 +100,11 @@ static bool take_option(struct options *options, int option)
 		options->tid = (int32_t)tid;
 		return true;
 	case OPT_FROM:
-		return !parse_duration(optarg, 1, &options->from);
+		options->from = optarg;
+		return true;
 	case OPT_TO:
-		return !parse_duration(optarg, 1, &options->to);
+		options->to = optarg;
+		return true;
 	case OPT_JSON:
 		options->is_json = true;
 		return true;
@@ -132,8 +135,8 @@ static int parse_options(int argc, char **argv, struct options *options)
 	if (!options->query.marker == !options->tid)
 		return cli_usage_error(&command_why, "give --marker NAME, or --thread TID with "
 						     "--from and --to");
-	if (options->tid && options->from >= options->to)
-		return cli_usage_error(&command_why, "--from must be before --to");
+	if (!!options->tid != !!options->from || !!options->tid != !!options->to)
+		return cli_usage_error(&command_why, "--thread, --from and --to go together");
 	return CLI_OK;
 }
 
@@ -148,18 +151,45 @@ static bool print_answer(const struct history *history, const struct why *why,
 	return answer->soundness != WHY_UNKNOWN;
 }
 
-static int explain_thread(const struct history *history, const struct options *options)
+/* What --from and --to mean in this trace. Return: CLI_OK, or CLI_ERROR, told. */
+static int parse_interval(const struct trace_reader *reader, const struct options *options,
+			  uint64_t *ret_from, uint64_t *ret_to)
 {
-	uint32_t thread = history_tid_at(history, options->tid, options->from);
+	const char *times[] = {options->from, options->to};
+	uint64_t begin_ns, end_ns, *rets[] = {ret_from, ret_to};
+
+	trace_reader_span(reader, &begin_ns, &end_ns);
+	for (int i = 0; i < 2; i++)
+		if (trace_parse_time(times[i], begin_ns, rets[i]) < 0)
+			return cli_usage_error(&command_why, "'%s' is no time", times[i]);
+	if (*ret_from >= *ret_to)
+		return cli_usage_error(&command_why, "--from must be before --to");
+	if (*ret_from > end_ns || *ret_to < begin_ns) {
+		log_error("the trace is from %.6f s to %.6f s: that interval is outside",
+			  (double)begin_ns / 1e9, (double)end_ns / 1e9);
+		return CLI_ERROR;
+	}
+	return CLI_OK;
+}
+
+static int explain_thread(const struct trace_reader *reader, const struct history *history,
+			  const struct options *options)
+{
+	uint32_t thread;
+	uint64_t from, to;
 	struct why_answer answer;
 	bool is_known;
+	int ret = parse_interval(reader, options, &from, &to);
 
+	if (ret)
+		return ret;
+	thread = history_tid_at(history, options->tid, from);
 	if (thread == HISTORY_NONE || thread == HISTORY_IDLE) {
 		log_error("thread %d is not in this trace; 'weft report threads' lists them",
 			  options->tid);
 		return CLI_ERROR;
 	}
-	if (why_explain_interval(history, thread, options->from, options->to, &answer) < 0) {
+	if (why_explain_interval(history, thread, from, to, &answer) < 0) {
 		log_error("no memory");
 		return CLI_ERROR;
 	}
@@ -251,7 +281,8 @@ static int run(int argc, char **argv)
 		trace_reader_close(reader);
 		return ret;
 	}
-	ret = options.tid ? explain_thread(history, &options) : explain_marker(history, &options);
+	ret = options.tid ? explain_thread(reader, history, &options)
+			  : explain_marker(history, &options);
 	history_destroy(history);
 	trace_reader_close(reader);
 	return ret;
@@ -272,12 +303,15 @@ const struct command command_why = {
 		"  --worst N        the N worst (default 5)\n"
 		"  --nth N          the Nth, counted from 1\n"
 		"  --all            all of them\n"
-		"  --thread TID     an interval of a thread instead: --from and --to, absolute "
-		"time of\n"
-		"                   the trace's clock, in ns or with a unit\n"
+		"  --thread TID     an interval of a thread instead: --from and --to, as of "
+		"'weft dump':\n"
+		"                   as printed (12.5), in ns, or, after a '+', since the begin of "
+		"the\n"
+		"                   trace (+20ms)\n"
 		"  --json           one object a line\n"
 		"\n"
-		"Exit status: 0; 2 error; 3 every answer is unknown, for events were discarded.\n"
+		"Exit status: 0; 2 error; 3 every answer is unknown: events were discarded, or\n"
+		"the kernel's are not there.\n"
 		"\n"
 		"  weft why --marker player:present --worst 3\n"
 		"  weft why TRACE --marker audio:callback --by=late --json | jq .totals\n",

@@ -52,6 +52,10 @@ ok "the text says who held the lock" grep -q "of first\[102\]" "$tap_dir/text"
 "$WEFT" why "$trace" --thread 101 --from 31ms --to 32ms --json >"$tap_dir/json"
 is "an interval of a thread is explained as well" \
 	"$(jq -c '[.duration_ns, .marker, .segments[].culprit.tid]' "$tap_dir/json")" "[1000000,null,103]"
+"$WEFT" why "$trace" --thread 101 --from 0.031 --to 0.032 --json >"$tap_dir/printed"
+ok "times may be given as they are printed" cmp "$tap_dir/json" "$tap_dir/printed"
+"$WEFT" why "$trace" --thread 101 --from 31 --to 32 >"$tap_dir/out" 2>&1
+is "an interval outside of the trace is an error" "$? $(grep -c outside "$tap_dir/out")" "2 1"
 "$WEFT" why "$trace" --marker demo:nothing >"$tap_dir/out" 2>&1
 is "a marker that is not there is an error" "$? $(grep -c 'no instance' "$tap_dir/out")" "2 1"
 "$WEFT" why "$trace" --marker demo:frame --nth 2 >"$tap_dir/out" 2>&1
