@@ -236,8 +236,9 @@ void describe_culprit(const struct history *history, const struct tile *tile, ch
 		break;
 	case CAUSE_UNKNOWN:
 		append(text, size, "%s",
-		       tile->state == STATE_UNKNOWN ? "events missing, or no waking seen"
-						    : "nothing recorded ended the wait");
+		       !history->nr_kernel_events     ? "no kernel events recorded"
+		       : tile->state == STATE_UNKNOWN ? "events missing, or no waking seen"
+						      : "nothing recorded ended the wait");
 		break;
 	default:
 		break;

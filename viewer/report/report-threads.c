@@ -102,7 +102,8 @@ int report_threads(const struct history *history, bool is_json, FILE *file)
 	if (ret == 0 && is_json)
 		table_print_json(&table, file);
 	else if (ret == 0) {
-		fprintf(file, "Threads, times in ms:\n");
+		fprintf(file, "Threads, times in ms%s:\n",
+			history->nr_kernel_events ? "" : " (not known: no kernel events recorded)");
 		table_print(&table, file, 60);
 	}
 	table_fini(&table);
