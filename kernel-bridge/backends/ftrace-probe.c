@@ -38,7 +38,7 @@ int ftrace_check_access(enum clock_kind clock, char *reterr, size_t reterr_size)
 	ret = tracefs_read(root, "trace_clock", &clocks);
 	if (ret < 0) {
 		snprintf(reterr, reterr_size, "%s: %s%s", root, strerror((int)-ret),
-			 ret == -EACCES ? ": tracefs is root's; run weft-consumerd as root" : "");
+			 ret == -EACCES ? ": tracefs is root's; run weft as root" : "");
 		return (int)ret;
 	}
 	ret = tracefs_has_word(clocks, word) ? 0 : -ENOSYS;
