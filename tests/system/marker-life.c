@@ -247,6 +247,7 @@ static void forked_inside(void)
 	}
 	no_timer();
 	did("inside", i);
+	did("inside-pid", getpid());
 	while (wait(&status) > 0) {
 		if (status)
 			did("child-status", status);

@@ -77,7 +77,7 @@ is "a child's other thread may have its first marker" "$(nr life:child_thread) $
 
 run forked-inside
 is "a fork inside a marker tears nothing in the parent" "$(nr life:inside) $(total bad)" "$(nr life:inside) 0"
-ok "and loses nothing" [ "$(awk -v p="$(awk 'NR == 1 {print $2}' "$tap_dir/got")" '$5 == "life:inside" && $2 == p {c++} END {print c + 0}' "$tap_dir/got")" = "$(did inside)" ]
+ok "and loses nothing" [ "$(awk -v p="$(did inside-pid)" '$5 == "life:inside" && $2 == p {c++} END {print c + 0}' "$tap_dir/got")" = "$(did inside)" ]
 is "its children live" "$(did bad-children)" 0
 
 run threads 8
