@@ -32,6 +32,12 @@ ok "a report by name prints only that one, as text" awk '/^Markers/ { seen = 1 }
 "$WEFT" report "$tap_dir/player" nothing >"$tap_dir/text" 2>&1
 is "a report that there is not is an error" "$?" 2
 
+to_trace exit "$top_srcdir/tests/data/why-exit.script"
+"$WEFT" report "$tap_dir/exit" threads --json >"$tap_dir/report"
+# On CPU from 0.500 to 3.015 ms, when it was dead; the trace ends at 4.100.
+is "the time after its end is none of a thread's" \
+	"$(thread 102 .running_ns,.unknown_ns | head -n 1)" "[2515000,0]"
+
 "$WEFT" verify-order "$tap_dir/player" --json >"$tap_dir/order"
 is "an order without contradiction exits with 0" "$? $(jq -c .violations "$tap_dir/order")" "0 0"
 # The decoder's scope begins 20 us after its switch in (20.140 after 20.120) and ends 5 us after its

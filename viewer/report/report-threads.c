@@ -37,14 +37,19 @@ static const struct table_column columns[] = {
 static struct row make_row(const struct history *history, uint32_t index)
 {
 	const struct history_thread *thread = history_thread(history, index);
-	uint64_t from = history->begin_ns;
+	const struct state_item *states = thread->states.items;
+	size_t nr = thread->states.nr;
+	uint64_t from = history->begin_ns, to = history->end_ns;
 	struct row row = {.thread = index};
 
-	/* A thread made in the trace is unknown before, and is none of that time. */
-	if (thread->states.nr > 1 && thread->states.items[1].ns > from)
-		from = thread->states.items[1].ns;
-	if (history->nr_kernel_events && from < history->end_ns)
-		tiling_sum(history, index, from, history->end_ns, row.sums);
+	/* A thread made in the trace is unknown before, and is none of that time; nor is a dead
+	 * one of the time after. */
+	if (nr > 1 && states[1].ns > from)
+		from = states[1].ns;
+	if (nr > 1 && states[nr - 1].state == STATE_DEAD && states[nr - 1].ns < to)
+		to = states[nr - 1].ns;
+	if (history->nr_kernel_events && from < to)
+		tiling_sum(history, index, from, to, row.sums);
 	row.running = row.sums[CAUSE_RUNNING] + row.sums[CAUSE_IRQ] + row.sums[CAUSE_SOFTIRQ] +
 		      row.sums[CAUSE_FAULT_MINOR];
 	row.runnable = row.sums[CAUSE_PREEMPTED] + row.sums[CAUSE_SCHEDULER_DELAY];
