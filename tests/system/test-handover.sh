@@ -29,7 +29,11 @@ read -r fresh reversals most <<<"$(judge ordered)"
 echo "# ordered: $fresh fresh values, $reversals reversals"
 ok "100,000 fresh values and more were judged" [ "$fresh" -ge 100000 ]
 is "with the ordered stamp no value is taken before it was published" "$reversals" 0
-read -r fresh reversals most <<<"$(judge fast)"
+# How often depends on where the lines of the two threads happen to lie: from one in 150,000 to nearly all.
+for _ in $(seq 12); do
+	read -r fresh reversals most <<<"$(judge fast)"
+	[ "$reversals" = 0 ] || break
+done
 echo "# fast: $fresh fresh values, $reversals reversals ($(awk -v a="$reversals" -v b="$fresh" 'BEGIN {printf "%.2f", b ? 100 * a / b : 0}') %), the largest $most ticks"
 ok "with --clock=fast some are: the test tests something" [ "$reversals" -gt 0 ]
 done_testing
