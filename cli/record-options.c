@@ -12,10 +12,9 @@
 
 #include "base/parse-size.h"
 #include "cli/cli.h"
+#include "consumerd/control.h"
 
 #define NS_PER_S 1000000000u
-#define MIN_RING_SIZE (64u << 10)
-#define MAX_RING_SIZE (1u << 30)
 
 static int add_pattern(const char **list, size_t *nr, const char *pattern)
 {
@@ -77,7 +76,8 @@ static int take_option(struct record_options *options, int option)
 		return 0;
 	case 'r':
 		if (parse_size(optarg, &options->ring_size) < 0 ||
-		    options->ring_size < MIN_RING_SIZE || options->ring_size > MAX_RING_SIZE)
+		    options->ring_size < CONTROL_MIN_RING_SIZE ||
+		    options->ring_size > CONTROL_MAX_RING_SIZE)
 			return cli_usage_error(&command_record, "'%s' is no ring size (64K to 1G)",
 					       optarg);
 		return 0;

@@ -27,4 +27,8 @@
 
 #define CONTROL_SOCKET_NAME "control.sock"
 
+/* "ring_size": bytes between these, rounded up to a power of two. */
+#define CONTROL_MIN_RING_SIZE (64u << 10)
+#define CONTROL_MAX_RING_SIZE (1u << 30)
+
 #endif

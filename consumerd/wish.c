@@ -10,12 +10,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "consumerd/control.h"
 #include "libmarker/rendezvous.h"
 #include "libmarker/ring.h"
 
 #define DEFAULT_RING_SIZE (4u << 20)
-#define MIN_RING_SIZE 65536u
-#define MAX_RING_SIZE (1u << 30)
 #define POOL_SIZE 4
 
 struct pattern_list {
@@ -26,11 +25,11 @@ struct pattern_list {
 
 static uint32_t ring_size(uint64_t wanted)
 {
-	uint32_t size = MIN_RING_SIZE;
+	uint32_t size = CONTROL_MIN_RING_SIZE;
 
 	if (!wanted)
 		return DEFAULT_RING_SIZE;
-	while (size < wanted && size < MAX_RING_SIZE)
+	while (size < wanted && size < CONTROL_MAX_RING_SIZE)
 		size *= 2;
 	return size;
 }
