@@ -223,6 +223,9 @@ static int start(struct recorder *recorder)
 		recorder->session = json_integer_value(json_object_get(answer, "session"));
 		if (*text_of(answer, "missing"))
 			log_warning("record: %s; see 'weft doctor'", text_of(answer, "missing"));
+		if (recorder->options.pid &&
+		    program_why_unmarked(recorder->options.pid, why, sizeof(why)))
+			log_warning("record: %s", why);
 		ret = 0;
 	}
 	json_decref(answer);

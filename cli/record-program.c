@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,4 +143,46 @@ void program_drop(struct held_program *program)
 	while (waitpid(program->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	program->pid = 0;
+}
+
+/* By its library, or where that is linked statically, by the control page. */
+static bool has_libmarker(FILE *maps)
+{
+	char line[PATH_MAX + 128];
+
+	while (fgets(line, sizeof(line), maps))
+		if (strstr(line, "/libmarker.so") || strstr(line, "/control\n"))
+			return true;
+	return false;
+}
+
+int program_why_unmarked(pid_t pid, char *retwhy, size_t retwhy_size)
+{
+	char path[32];
+	struct stat owner;
+	bool is_there;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (stat(path, &owner) < 0)
+		return 0;
+	if (owner.st_uid != geteuid()) {
+		snprintf(retwhy, retwhy_size,
+			 "no markers of process %d: it is uid %u's, and markers are recorded of "
+			 "programs of one's own, here uid %u's",
+			 (int)pid, owner.st_uid, geteuid());
+		return 1;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	if (!maps)
+		return 0;
+	is_there = has_libmarker(maps);
+	fclose(maps);
+	if (!is_there)
+		snprintf(retwhy, retwhy_size,
+			 "no markers of process %d: it has no libmarker; link it, or start it by "
+			 "'weft record -- PROGRAM'",
+			 (int)pid);
+	return !is_there;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record-program.h - the program under `weft record`: held until recording is on, then let go.
+ * record-program.h - the program under `weft record`: held until recording is on, then let go; or
+ * met while it runs.
  */
 #ifndef CLI_RECORD_PROGRAM_H
 #define CLI_RECORD_PROGRAM_H
 
 #include <signal.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 struct held_program {
@@ -34,5 +36,12 @@ int program_let_go(struct held_program *program);
 
 /* Ends one that is still held. */
 void program_drop(struct held_program *program);
+
+/**
+ * program_why_unmarked() - why the markers of a program that runs already cannot be recorded.
+ * @retwhy: on 1 only: what is missing and what to do
+ * Return: 1; 0 when nothing speaks against it, or it cannot be told.
+ */
+int program_why_unmarked(pid_t pid, char *retwhy, size_t retwhy_size);
 
 #endif

@@ -167,6 +167,13 @@ is "of two recordings at once, each has its own end" "$(cat err3 | wc -l)" 1
 ok "the longer one is whole" is_consecutive first 0
 ok "the shorter one inside it too" is_consecutive second 0
 ok "and a third that came later" is_consecutive third 1
+is "of a program with libmarker, nothing is said to be missing" "$(wc -l <err4)" 1
+kill $program
+wait $program 2>/dev/null
+sleep 30 &
+program=$!
+"$WEFT" record --kernel=none -p $program -d 0.1 -o unlinked >out 2>err
+is "of one without, it is said that markers are missing, and why" "$(grep -c "no markers of process $program: it has no libmarker" err)" 1
 kill $program
 wait $program 2>/dev/null
 
