@@ -218,6 +218,22 @@ static long member_number(const bt_field *structure, const char *name, long othe
 	return (long)bt_field_integer_unsigned_get_value(field);
 }
 
+/* As common_flags have it: 2 bits in the trace, where format 1 had the flags themselves. */
+static long kernel_context(const bt_field *context)
+{
+	const bt_field *field =
+		context ? bt_field_structure_borrow_member_field_by_name_const(context, "context")
+			: NULL;
+
+	if (!field)
+		return 0;
+	return (long)(bt_field_integer_unsigned_get_value(field)
+		      << (bt_field_class_integer_get_field_value_range(
+				  bt_field_borrow_class_const(field)) == 2
+				  ? 3
+				  : 0));
+}
+
 static void digest_event(const bt_event *event, struct digest *digest)
 {
 	const bt_field *context = bt_event_borrow_common_context_field_const(event);
@@ -229,7 +245,7 @@ static void digest_event(const bt_event *event, struct digest *digest)
 	digest->cpu = member_number(packet_context, "cpu_id", -1);
 	digest->pid = member_number(context, "vpid", -1);
 	digest->tid = member_number(context, digest->cpu < 0 ? "vtid" : "tid", -1);
-	digest->context = member_number(context, "context", 0);
+	digest->context = kernel_context(context);
 	json.file = open_memstream(&digest->text, &size);
 	if (!json.file)
 		fatal("no memory");

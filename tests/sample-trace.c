@@ -184,7 +184,7 @@ bool sample_next(struct sample *sample, struct trace_event *ret_event)
 		.stream = (unsigned)rand_r(&sample->seed) % sample->config.nr_streams,
 		.tid = rand_r(&sample->seed) % 1000,
 		.pid = is_kernel ? -1 : rand_r(&sample->seed) % 1000,
-		.context = is_kernel ? (uint8_t)(rand_r(&sample->seed) % 32) : 0,
+		.context = is_kernel ? (uint8_t)(rand_r(&sample->seed) % 4 << 3) : 0,
 	};
 	ret_event->cpu = is_kernel ? (int16_t)ret_event->stream : -1;
 	return true;

@@ -49,7 +49,8 @@ tests_compare_babeltrace_SOURCES = tests/compare-babeltrace.c tests/babeltrace-e
 tests_compare_babeltrace_CPPFLAGS = $(AM_CPPFLAGS) $(BABELTRACE2_CFLAGS)
 tests_compare_babeltrace_LDADD = libtrace.la $(BABELTRACE2_LIBS)
 endif
-dist_check_SCRIPTS += tests/system/test-babeltrace.sh
+dist_check_SCRIPTS += tests/system/test-babeltrace.sh tests/system/test-old-format.sh
+EXTRA_DIST += tests/data/format-1.script tests/data/format-1
 
 UNIT_TESTS += tests/unit/test-print
 tests_unit_test_print_SOURCES = tests/unit/test-print.c tests/temp-dir.h

@@ -570,8 +570,11 @@ static int check_whole(struct parser *parser)
 
 	if (!parser->is_ours)
 		return fail(parser, "not a weft trace: foreign CTF");
-	if (parser->format != METADATA_FORMAT)
+	if (parser->format < 1 ||
+	    parser->format > (metadata->domain == TRACE_KERNEL ? METADATA_FORMAT_KERNEL
+							       : METADATA_FORMAT_USER))
 		return fail(parser, "made by a weft with another format of trace");
+	metadata->format = (uint32_t)parser->format;
 	if (!metadata->has_uuid || !parser->has_domain)
 		return fail(parser, "the metadata names no uuid or no domain");
 	if (metadata->classes.nr)

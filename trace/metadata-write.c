@@ -43,8 +43,9 @@ static void write_uuid(FILE *file, const uint8_t uuid[PACKET_UUID_SIZE])
 
 static const char integer_aliases[] =
 	"typealias integer { size = 5; align = 1; signed = false; } := uint5_t;\n"
+	"typealias integer { size = 2; align = 1; signed = false; } := uint2_t;\n"
 	"typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
-	"typealias integer { size = 16; align = 8; signed = false; } := uint16_t;\n"
+	"typealias integer { size = 22; align = 1; signed = false; } := uint22_t;\n"
 	"typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
 	"typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n"
 	"typealias integer { size = 32; align = 8; signed = true; } := int32_t;\n"
@@ -63,9 +64,9 @@ static const char clock_aliases[] = "typealias integer {\n"
 				    "} := uint27_clock_monotonic_t;\n"
 				    "\n"
 				    "typealias integer {\n"
-				    "\tsize = 32; align = 8; signed = false;\n"
+				    "\tsize = 24; align = 8; signed = false;\n"
 				    "\tmap = clock.monotonic.value;\n"
-				    "} := uint32_clock_monotonic_t;\n"
+				    "} := uint24_clock_monotonic_t;\n"
 				    "\n"
 				    "typealias integer {\n"
 				    "\tsize = 64; align = 8; signed = false;\n"
@@ -95,20 +96,19 @@ static const char compact_header[] = "struct event_header_compact {\n"
 				     "} align(8);\n"
 				     "\n";
 
-static const char large_header[] =
-	"struct event_header_large {\n"
-	"\tenum : uint16_t { compact = 0 ... 65534, extended = 65535 } id;\n"
-	"\tvariant <id> {\n"
-	"\t\tstruct {\n"
-	"\t\t\tuint32_clock_monotonic_t timestamp;\n"
-	"\t\t} compact;\n"
-	"\t\tstruct {\n"
-	"\t\t\tuint32_t id;\n"
-	"\t\t\tuint64_clock_monotonic_t timestamp;\n"
-	"\t\t} extended;\n"
-	"\t} v;\n"
-	"} align(8);\n"
-	"\n";
+static const char small_header[] = "struct event_header_small {\n"
+				   "\tenum : uint8_t { compact = 0 ... 254, extended = 255 } id;\n"
+				   "\tvariant <id> {\n"
+				   "\t\tstruct {\n"
+				   "\t\t\tuint24_clock_monotonic_t timestamp;\n"
+				   "\t\t} compact;\n"
+				   "\t\tstruct {\n"
+				   "\t\t\tuint32_t id;\n"
+				   "\t\t\tuint64_clock_monotonic_t timestamp;\n"
+				   "\t\t} extended;\n"
+				   "\t} v;\n"
+				   "} align(8);\n"
+				   "\n";
 
 static void write_environment(FILE *file, enum trace_domain domain,
 			      const struct metadata_origin *origin)
@@ -126,7 +126,8 @@ static void write_environment(FILE *file, enum trace_domain domain,
 	write_env(file, "tracer_name", is_kernel ? "lttng-modules" : "lttng-ust");
 	fprintf(file, "\ttracer_major = 2;\n\ttracer_minor = 13;\n\ttracer_patchlevel = 0;\n");
 	write_env(file, "weft_version", PACKAGE_VERSION);
-	fprintf(file, "\tweft_format = %d;\n", METADATA_FORMAT);
+	fprintf(file, "\tweft_format = %d;\n",
+		is_kernel ? METADATA_FORMAT_KERNEL : METADATA_FORMAT_USER);
 	write_env(file, "weft_clock", origin->clock_name);
 	fprintf(file, "};\n\n");
 }
@@ -155,13 +156,13 @@ static void write_stream(FILE *file, enum trace_domain domain)
 		"\tevent.header := struct %s;\n"
 		"\tpacket.context := struct packet_context;\n"
 		"\tevent.context := struct {\n"
-		"\t\tint32_t _%s;\n"
-		"\t\t%s _%s;\n"
-		"\t};\n"
+		"\t\t%s;\n"
+		"\t\t%s;\n"
+		"\t} align(8);\n"
 		"};\n\n",
-		is_kernel ? "event_header_large" : "event_header_compact",
-		is_kernel ? "tid" : "vpid", is_kernel ? "uint8_t" : "int32_t",
-		is_kernel ? "context" : "vtid");
+		is_kernel ? "event_header_small" : "event_header_compact",
+		is_kernel ? "uint22_t _tid" : "int32_t _vpid",
+		is_kernel ? "uint2_t _context" : "int32_t _vtid");
 }
 
 char *metadata_format_preamble(enum trace_domain domain, const struct metadata_origin *origin)
@@ -180,7 +181,7 @@ char *metadata_format_preamble(enum trace_domain domain, const struct metadata_o
 	write_clock(file, origin);
 	fprintf(file, "%s%s%s};\n\n", clock_aliases, packet_context,
 		domain == TRACE_KERNEL ? "\tuint32_t cpu_id;\n" : "");
-	fputs(domain == TRACE_KERNEL ? large_header : compact_header, file);
+	fputs(domain == TRACE_KERNEL ? small_header : compact_header, file);
 	write_stream(file, domain);
 	if (fclose(file)) {
 		free(text);

@@ -9,8 +9,10 @@
 #include "trace/packet.h"
 #include "trace/reader.h"
 
-/* Raised when an older reader would read the streams wrongly. */
-#define METADATA_FORMAT 1
+/* Raised when an older reader would read the streams wrongly: the layout of event heads. All that
+ * were ever written are read. */
+#define METADATA_FORMAT_KERNEL 2
+#define METADATA_FORMAT_USER 1
 /* Larger metadata is damage; so is a larger id. */
 #define METADATA_MAX_SIZE (256u << 20)
 #define METADATA_MAX_ID (1u << 20)
@@ -38,6 +40,7 @@ char **metadata_shown_names(const struct trace_event_class *class);
 /* What a metadata file says. */
 struct metadata {
 	enum trace_domain domain;
+	uint32_t format; /* METADATA_FORMAT_... or an older one */
 	uint8_t uuid[PACKET_UUID_SIZE];
 	int64_t realtime_offset_ns;
 	bool has_uuid;

@@ -28,7 +28,7 @@ static bool size_fits_type(enum trace_field_type type, uint8_t size)
 	switch (type) {
 	case FIELD_UINT:
 	case FIELD_INT:
-		return size == 1 || size == 2 || size == 4 || size == 8;
+		return (size >= 1 && size <= 4) || size == 8;
 	case FIELD_FLOAT:
 		return size == 4 || size == 8;
 	case FIELD_STRING:

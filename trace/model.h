@@ -23,8 +23,8 @@ enum trace_domain {
 };
 
 enum trace_field_type {
-	FIELD_UINT = 1, /* size 1, 2, 4, 8 */
-	FIELD_INT,	/* size 1, 2, 4, 8 */
+	FIELD_UINT = 1, /* size 1, 2, 3, 4, 8 */
+	FIELD_INT,	/* size 1, 2, 3, 4, 8 */
 	FIELD_FLOAT,	/* size 4, 8 */
 	FIELD_STRING,	/* size 0 */
 	FIELD_BYTES,	/* size 0; at most 65535 bytes */

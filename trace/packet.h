@@ -24,19 +24,33 @@
 #define PACKET_MAX_SIZE (64u << 20)
 #define PACKET_ALIGN 8u
 
-/* Event headers. Kernel: "large", 16 bits of id, 32 of time. User: "compact", 5 and 27. */
+/*
+ * Event headers. Kernel: "small", 8 bits of id, 24 of time; in format 1 "large", 16 and 32, which
+ * is only read. User: "compact", 5 and 27.
+ */
+#define SMALL_EXTENDED_ID 0xffu
+#define SMALL_TIME_BITS 24
 #define LARGE_EXTENDED_ID 0xffffu
 #define LARGE_TIME_BITS 32
 #define COMPACT_EXTENDED_ID 31u
 #define COMPACT_TIME_BITS 27
+#define SMALL_COMPACT_SIZE 4u
+#define SMALL_EXTENDED_SIZE 13u
 #define LARGE_COMPACT_SIZE 6u
 #define LARGE_EXTENDED_SIZE 14u
 #define COMPACT_COMPACT_SIZE 4u
 #define COMPACT_EXTENDED_SIZE 13u
 #define EVENT_MAX_HEADER 14u
 
-/* Event context. Kernel: tid s32, context u8. User: vpid s32, vtid s32. */
-#define KERNEL_CONTEXT_SIZE 5u
+/*
+ * Event context. Kernel: tid 22 bits (Linux has none above 2^22 - 1), context 2 bits, which are
+ * CONTEXT_HARDIRQ and CONTEXT_SOFTIRQ moved down; in format 1 tid s32, context u8. User: vpid s32,
+ * vtid s32.
+ */
+#define KERNEL_TID_BITS 22
+#define KERNEL_CONTEXT_SHIFT 3
+#define KERNEL_CONTEXT_SIZE 3u
+#define KERNEL_CONTEXT_SIZE_1 5u
 #define USER_CONTEXT_SIZE 8u
 #define EVENT_MAX_CONTEXT 8u
 
@@ -67,12 +81,23 @@ static inline void put_u64(uint8_t *bytes, uint64_t value)
 	memcpy(bytes, &value, sizeof(value));
 }
 
+static inline void put_u24(uint8_t *bytes, uint32_t value)
+{
+	put_u16(bytes, (uint16_t)value);
+	bytes[2] = (uint8_t)(value >> 16);
+}
+
 static inline uint16_t get_u16(const uint8_t *bytes)
 {
 	uint16_t value;
 
 	memcpy(&value, bytes, sizeof(value));
 	return le16toh(value);
+}
+
+static inline uint32_t get_u24(const uint8_t *bytes)
+{
+	return get_u16(bytes) | (uint32_t)bytes[2] << 16;
 }
 
 static inline uint32_t get_u32(const uint8_t *bytes)

@@ -16,6 +16,11 @@ static uint16_t load_u16(const uint8_t *bytes)
 	return le16toh(value);
 }
 
+static uint32_t load_u24(const uint8_t *bytes)
+{
+	return load_u16(bytes) | (uint32_t)bytes[2] << 16;
+}
+
 static uint32_t load_u32(const uint8_t *bytes)
 {
 	uint32_t value;
@@ -39,6 +44,8 @@ static uint64_t load_uint(const uint8_t *bytes, uint8_t size)
 		return bytes[0];
 	case 2:
 		return load_u16(bytes);
+	case 3:
+		return load_u24(bytes);
 	case 4:
 		return load_u32(bytes);
 	default:
@@ -53,6 +60,8 @@ static int64_t load_int(const uint8_t *bytes, uint8_t size)
 		return (int8_t)bytes[0];
 	case 2:
 		return (int16_t)load_u16(bytes);
+	case 3:
+		return (int32_t)(load_u24(bytes) << 8) >> 8;
 	case 4:
 		return (int32_t)load_u32(bytes);
 	default:

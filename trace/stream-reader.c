@@ -208,25 +208,47 @@ static uint64_t extend_time(uint64_t last, uint64_t low, unsigned bits)
 	return time < last ? time + span : time;
 }
 
-/* Event header. Return: its size; 0 when it goes beyond @left. */
-static uint32_t decode_header(const struct stream_reader *stream, const uint8_t *bytes,
-			      uint32_t left, uint32_t *ret_id, uint64_t *ret_stamp)
+static uint32_t decode_small(const struct stream_reader *stream, const uint8_t *bytes,
+			     uint32_t left, uint32_t *ret_id, uint64_t *ret_stamp)
 {
-	if (stream->metadata->domain == TRACE_KERNEL) {
-		if (left < LARGE_COMPACT_SIZE)
-			return 0;
-		*ret_id = get_u16(bytes);
-		if (*ret_id != LARGE_EXTENDED_ID) {
-			*ret_stamp =
-				extend_time(stream->last_ns, get_u32(bytes + 2), LARGE_TIME_BITS);
-			return LARGE_COMPACT_SIZE;
-		}
-		if (left < LARGE_EXTENDED_SIZE)
-			return 0;
-		*ret_id = get_u32(bytes + 2);
-		*ret_stamp = get_u64(bytes + 6);
-		return LARGE_EXTENDED_SIZE;
+	uint32_t word;
+
+	if (left < SMALL_COMPACT_SIZE)
+		return 0;
+	word = get_u32(bytes);
+	*ret_id = word & 0xff;
+	if (*ret_id != SMALL_EXTENDED_ID) {
+		*ret_stamp = extend_time(stream->last_ns, word >> 8, SMALL_TIME_BITS);
+		return SMALL_COMPACT_SIZE;
 	}
+	if (left < SMALL_EXTENDED_SIZE)
+		return 0;
+	*ret_id = get_u32(bytes + 1);
+	*ret_stamp = get_u64(bytes + 5);
+	return SMALL_EXTENDED_SIZE;
+}
+
+/* Of kernel/ in format 1. */
+static uint32_t decode_large(const struct stream_reader *stream, const uint8_t *bytes,
+			     uint32_t left, uint32_t *ret_id, uint64_t *ret_stamp)
+{
+	if (left < LARGE_COMPACT_SIZE)
+		return 0;
+	*ret_id = get_u16(bytes);
+	if (*ret_id != LARGE_EXTENDED_ID) {
+		*ret_stamp = extend_time(stream->last_ns, get_u32(bytes + 2), LARGE_TIME_BITS);
+		return LARGE_COMPACT_SIZE;
+	}
+	if (left < LARGE_EXTENDED_SIZE)
+		return 0;
+	*ret_id = get_u32(bytes + 2);
+	*ret_stamp = get_u64(bytes + 6);
+	return LARGE_EXTENDED_SIZE;
+}
+
+static uint32_t decode_compact(const struct stream_reader *stream, const uint8_t *bytes,
+			       uint32_t left, uint32_t *ret_id, uint64_t *ret_stamp)
+{
 	if (left < COMPACT_COMPACT_SIZE)
 		return 0;
 	*ret_id = bytes[0] & 31;
@@ -241,18 +263,44 @@ static uint32_t decode_header(const struct stream_reader *stream, const uint8_t 
 	return COMPACT_EXTENDED_SIZE;
 }
 
+/* Event header. Return: its size; 0 when it goes beyond @left. */
+static uint32_t decode_header(const struct stream_reader *stream, const uint8_t *bytes,
+			      uint32_t left, uint32_t *ret_id, uint64_t *ret_stamp)
+{
+	if (stream->metadata->domain != TRACE_KERNEL)
+		return decode_compact(stream, bytes, left, ret_id, ret_stamp);
+	if (stream->metadata->format == 1)
+		return decode_large(stream, bytes, left, ret_id, ret_stamp);
+	return decode_small(stream, bytes, left, ret_id, ret_stamp);
+}
+
+/* The context of an event of kernel/. */
+static uint32_t decode_kernel_context(const struct stream_reader *stream, const uint8_t *bytes,
+				      uint32_t left, struct trace_event *event)
+{
+	bool is_wide = stream->metadata->format == 1;
+	uint32_t size = is_wide ? KERNEL_CONTEXT_SIZE_1 : KERNEL_CONTEXT_SIZE, word;
+
+	if (left < size)
+		return 0;
+	event->pid = -1;
+	if (is_wide) {
+		event->tid = (int32_t)get_u32(bytes);
+		event->context = bytes[4];
+		return size;
+	}
+	word = get_u24(bytes);
+	event->tid = (int32_t)(word & ((1u << KERNEL_TID_BITS) - 1));
+	event->context = (uint8_t)(word >> KERNEL_TID_BITS << KERNEL_CONTEXT_SHIFT);
+	return size;
+}
+
 /* Event context. Return: its size; 0 when it goes beyond @left. */
 static uint32_t decode_context(const struct stream_reader *stream, const uint8_t *bytes,
 			       uint32_t left, struct trace_event *event)
 {
-	if (stream->metadata->domain == TRACE_KERNEL) {
-		if (left < KERNEL_CONTEXT_SIZE)
-			return 0;
-		event->pid = -1;
-		event->tid = (int32_t)get_u32(bytes);
-		event->context = bytes[4];
-		return KERNEL_CONTEXT_SIZE;
-	}
+	if (stream->metadata->domain == TRACE_KERNEL)
+		return decode_kernel_context(stream, bytes, left, event);
 	if (left < USER_CONTEXT_SIZE)
 		return 0;
 	event->pid = (int32_t)get_u32(bytes);

@@ -188,17 +188,16 @@ static int make_room(struct trace_stream_writer *stream, uint64_t needed)
 	return grow_buffer(stream, stream->size + needed);
 }
 
-static uint32_t encode_large(uint8_t *bytes, uint32_t id, uint64_t stamp, uint64_t since_last)
+static uint32_t encode_small(uint8_t *bytes, uint32_t id, uint64_t stamp, uint64_t since_last)
 {
-	if (id < LARGE_EXTENDED_ID && since_last >> LARGE_TIME_BITS == 0) {
-		put_u16(bytes, (uint16_t)id);
-		put_u32(bytes + 2, (uint32_t)stamp);
-		return LARGE_COMPACT_SIZE;
+	if (id < SMALL_EXTENDED_ID && since_last >> SMALL_TIME_BITS == 0) {
+		put_u32(bytes, id | (uint32_t)(stamp << 8));
+		return SMALL_COMPACT_SIZE;
 	}
-	put_u16(bytes, LARGE_EXTENDED_ID);
-	put_u32(bytes + 2, id);
-	put_u64(bytes + 6, stamp);
-	return LARGE_EXTENDED_SIZE;
+	bytes[0] = SMALL_EXTENDED_ID;
+	put_u32(bytes + 1, id);
+	put_u64(bytes + 5, stamp);
+	return SMALL_EXTENDED_SIZE;
 }
 
 static uint32_t encode_compact(uint8_t *bytes, uint32_t id, uint64_t stamp, uint64_t since_last)
@@ -219,9 +218,10 @@ static uint32_t encode_head(uint8_t *bytes, const struct trace_event *event, uin
 	uint32_t size, id = event->class->id;
 
 	if (event->class->domain == TRACE_KERNEL) {
-		size = encode_large(bytes, id, event->stamp, since_last);
-		put_u32(bytes + size, (uint32_t)event->tid);
-		bytes[size + 4] = event->context;
+		size = encode_small(bytes, id, event->stamp, since_last);
+		put_u24(bytes + size, (uint32_t)event->tid |
+					      (uint32_t)(event->context >> KERNEL_CONTEXT_SHIFT)
+						      << KERNEL_TID_BITS);
 		return size + KERNEL_CONTEXT_SIZE;
 	}
 	size = encode_compact(bytes, id, event->stamp, since_last);
@@ -230,12 +230,21 @@ static uint32_t encode_head(uint8_t *bytes, const struct trace_event *event, uin
 	return size + USER_CONTEXT_SIZE;
 }
 
+/* Can its context be written? */
+static bool context_fits(const struct trace_event *event)
+{
+	return event->class->domain != TRACE_KERNEL ||
+	       ((uint32_t)event->tid >> KERNEL_TID_BITS == 0 &&
+		(event->context & ~(CONTEXT_HARDIRQ | CONTEXT_SOFTIRQ)) == 0);
+}
+
 int trace_stream_append(struct trace_stream_writer *stream, const struct trace_event *event)
 {
 	uint64_t since_last;
 	int ret;
 
-	if (event->stamp < stream->last_ns || event->class->domain != stream->domain)
+	if (event->stamp < stream->last_ns || event->class->domain != stream->domain ||
+	    !context_fits(event))
 		return -EINVAL;
 	ret = make_room(stream, (uint64_t)EVENT_MAX_HEADER + EVENT_MAX_CONTEXT +
 					event->payload_size + PACKET_ALIGN);

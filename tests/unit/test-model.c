@@ -40,8 +40,8 @@ static void test_class(void)
 	b->kind = EVENT_INSTANT;
 	event_class_add_field(b, "more", FIELD_UINT, 1, 10, ROLE_NONE);
 	ok(!event_class_equal(a, b), "one field more makes another class");
-	ok(event_class_add_field(b, "odd", FIELD_UINT, 3, 10, ROLE_NONE) == -EINVAL,
-	   "an integer of 3 bytes is refused");
+	ok(event_class_add_field(b, "odd", FIELD_UINT, 5, 10, ROLE_NONE) == -EINVAL,
+	   "an integer of 5 bytes is refused");
 	ok(event_class_add_field(b, "", FIELD_UINT, 4, 10, ROLE_NONE) == -EINVAL,
 	   "a field without a name is refused");
 	ok(event_class_add_field(b, "x", (enum trace_field_type)9, 4, 10, ROLE_NONE) == -EINVAL,
@@ -84,6 +84,24 @@ static void test_values(void)
 	ok(!strcmp(event_text(&event, 2), "hi") && !strcmp(event_text(&event, 0), "") &&
 		   !strcmp(event_text(&event, -1), ""),
 	   "text of what is no string is empty");
+	event_class_destroy(class);
+}
+
+static void test_three_bytes(void)
+{
+	static const uint8_t bytes[] = {0xfe, 0xff, 0xff, 0xff, 0xff, 0x3f, 0x01, 0x02, 0x83};
+	struct trace_event_class *class = event_class_create(TRACE_KERNEL, EVENT_INSTANT, "tids");
+	struct trace_event event = {
+		.class = class, .payload = bytes, .payload_size = sizeof(bytes)};
+
+	event_class_add_field(class, "a", FIELD_INT, 3, 10, ROLE_NONE);
+	event_class_add_field(class, "b", FIELD_INT, 3, 10, ROLE_NONE);
+	event_class_add_field(class, "c", FIELD_UINT, 3, 10, ROLE_NONE);
+	event_class_finish(class);
+	ok(event_payload_check(class, bytes, sizeof(bytes)) == 0 && event_i64(&event, 0) == -2 &&
+		   event_i64(&event, 1) == 0x3fffff && event_u64(&event, 2) == 0x830201 &&
+		   event_value(&event, 0).i == -2,
+	   "integers of 3 bytes, signed and not, are read");
 	event_class_destroy(class);
 }
 
@@ -140,6 +158,7 @@ int main(void)
 {
 	test_class();
 	test_values();
+	test_three_bytes();
 	test_check();
 	test_builder();
 	return done_testing();

@@ -346,7 +346,7 @@ static void test_not_ours(void)
 	mkfifo(in_dir("other/kernel/fifo"), 0600);
 	write_file("other/kernel/metadata",
 		   "trace { uuid = \"00000000-0000-0000-0000-000000000000\"; };"
-		   "env { domain = \"kernel\"; weft_version = \"1\"; weft_format = 2; };");
+		   "env { domain = \"kernel\"; weft_version = \"1\"; weft_format = 3; };");
 	ok(trace_reader_open(in_dir("other"), &reader, &error) == -EBADMSG &&
 		   strstr(error.why, "another format"),
 	   "a format of the future is refused");

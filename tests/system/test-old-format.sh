@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Traces of every format that was ever written are read. tests/data/format-N was written by a weft of that format from
+# tests/data/format-N.script; today's trace of the same script says the same, in today's bytes.
+. "${top_srcdir:-.}/tests/tap.sh"
+src=${top_srcdir:-.}
+old=$src/tests/data/format-1
+"$(realpath "$top_builddir")"/tests/script-to-trace "$src/tests/data/format-1.script" "$tap_dir/new" || exit 1
+
+is "the old trace has format 1, today's kernel/ has format 2" \
+	"$(sed -n 's/.*weft_format = \(.*\);/\1/p' "$old/kernel/metadata" "$tap_dir/new/kernel/metadata" | tr '\n' ' ')" "1 2 "
+is "all of its events are read" "$("$WEFT" dump --json "$old" | wc -l)" 8
+is "and say what today's say" "$("$WEFT" dump --json "$old")" "$("$WEFT" dump --json "$tap_dir/new")"
+is "the current thread and what its CPU did survive" \
+	"$("$WEFT" dump --json "$old" | jq -c 'select(.name == "odd" or .name == "sched_waking") | [.tid, .context]' | tr '\n' ' ')" \
+	'[7,8] [7,16] [4194303,null] '
+if [ -x "$top_builddir/tests/compare-babeltrace" ]; then
+	ok "babeltrace2 reads the same of the old trace" "$top_builddir/tests/compare-babeltrace" "$old" "$WEFT"
+	ok "and of today's" "$top_builddir/tests/compare-babeltrace" "$tap_dir/new" "$WEFT"
+else
+	skip "babeltrace2 reads the same" "built without babeltrace2"
+fi
+ok "kernel events take fewer bytes today" \
+	test "$(cat "$tap_dir"/new/kernel/sched_* | wc -c)" -lt "$(cat "$old"/kernel/sched_* | wc -c)"
+done_testing
