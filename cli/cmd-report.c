@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd-report.c - `weft report`: summary, threads, markers.
+ * cmd-report.c - `weft report`: what a recording holds, in tables.
  */
 #include <getopt.h>
 #include <stdbool.h>
@@ -10,28 +10,16 @@
 #include "cli/cli.h"
 #include "viewer/report/report.h"
 
-static int print_threads(const struct history *history, struct trace_reader *reader, bool is_json,
-			 FILE *file)
-{
-	(void)reader;
-	return report_threads(history, is_json, file);
-}
-
-static int print_markers(const struct history *history, struct trace_reader *reader, bool is_json,
-			 FILE *file)
-{
-	(void)reader;
-	return report_markers(history, is_json, file);
-}
-
+/* The summary looks at the trace's files too, so its function is another. */
 static const struct {
 	const char *name;
-	int (*print)(const struct history *history, struct trace_reader *reader, bool is_json,
-		     FILE *file);
+	int (*print)(const struct history *history, bool is_json, FILE *file); /* NULL: summary */
+	bool by_name; /* printed only when it is asked for */
 } reports[] = {
-	{"summary", report_summary},
-	{"threads", print_threads},
-	{"markers", print_markers},
+	{"summary", NULL, false},	    {"threads", report_threads, false},
+	{"markers", report_markers, false}, {"sched", report_sched, true},
+	{"irq", report_irq, true},	    {"io", report_io, true},
+	{"faults", report_faults, true},
 };
 #define NR_REPORTS (sizeof(reports) / sizeof(reports[0]))
 
@@ -43,18 +31,19 @@ static int find_report(const char *name)
 	return -1;
 }
 
-/* One report, or, without a name, all of them. */
+/* One report, or, without a name, the first three. */
 static int print_reports(const struct history *history, struct trace_reader *reader, int chosen,
 			 bool is_json)
 {
 	int ret = 0;
 
 	for (int i = 0; i < (int)NR_REPORTS && ret == 0; i++) {
-		if (chosen >= 0 && i != chosen)
+		if (chosen >= 0 ? i != chosen : reports[i].by_name)
 			continue;
 		if (chosen < 0 && i > 0 && !is_json)
 			putchar('\n');
-		ret = reports[i].print(history, reader, is_json, stdout);
+		ret = reports[i].print ? reports[i].print(history, is_json, stdout)
+				       : report_summary(history, reader, is_json, stdout);
 	}
 	return ret;
 }
@@ -114,13 +103,17 @@ static int run(int argc, char **argv)
 
 const struct command command_report = {
 	.name = "report",
-	.usage = "[TRACE] [summary|threads|markers] [--json]",
-	.summary = "tells what a recording holds: events, threads, markers",
+	.usage = "[TRACE] [summary|threads|markers|sched|irq|io|faults] [--json]",
+	.summary = "tells what a recording holds: events, threads, markers, and more",
 	.help = "  summary    duration, events, what was discarded or is missing, CPUs\n"
 		"  threads    running, runnable and blocked time of each, by class\n"
 		"  markers    how often, how long, how far apart, how often late\n"
+		"  sched      per thread and CPU: time, switches, preemptions, waits for a CPU\n"
+		"  irq        per interrupt or softirq and CPU: count, time, what it woke\n"
+		"  io         per disk and who asked it: requests, bytes, latencies\n"
+		"  faults     page faults per thread: minor, major, their time\n"
 		"  --json     one object a line\n"
 		"\n"
-		"Without a name: all three.\n",
+		"Without a name: the first three.\n",
 	.run = run,
 };

@@ -73,6 +73,33 @@ int fake_parse_process(struct fake_parser *parser)
 	return 0;
 }
 
+static int take_address(struct fake_parser *parser, const char *key, uint64_t *ret_address)
+{
+	const struct fake_token *token = fake_take(parser, key);
+
+	return token ? fake_parse_u64(parser, token->value, ret_address)
+		     : fake_fail(parser, "a map needs %s=", key);
+}
+
+int fake_parse_map(struct fake_parser *parser)
+{
+	struct sidecar_map map = {.pid = -1}, *slot;
+
+	if (fake_take_s32(parser, "pid", &map.pid) < 0 ||
+	    take_address(parser, "begin", &map.begin) < 0 ||
+	    take_address(parser, "end", &map.end) < 0 ||
+	    fake_take_text(parser, "path", map.path, sizeof(map.path)) < 0 ||
+	    take_fact_time(parser, &map.ns) < 0)
+		return -EINVAL;
+	if (map.pid < 0)
+		return fake_fail(parser, "a map needs pid=");
+	slot = array_push(&parser->script->facts.maps);
+	if (!slot)
+		return fake_no_memory(parser);
+	*slot = map;
+	return 0;
+}
+
 int fake_parse_irq(struct fake_parser *parser)
 {
 	const struct fake_token *number = fake_take_bare(parser), *name = fake_take_bare(parser);

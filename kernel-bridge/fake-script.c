@@ -75,7 +75,7 @@ static int parse_line(struct fake_parser *parser, char *line)
 		{"begin", parse_begin},	       {"end", parse_end},
 		{"thread", fake_parse_thread}, {"process", fake_parse_process},
 		{"irq", fake_parse_irq},       {"device", fake_parse_device},
-		{"header", fake_parse_header},
+		{"header", fake_parse_header}, {"map", fake_parse_map},
 	};
 	int ret = fake_split(parser, line);
 	struct fake_token *first = &parser->tokens[0];
@@ -147,6 +147,7 @@ void fake_script_fini(struct fake_script *script)
 	array_fini(&script->entries);
 	array_fini(&script->facts.threads);
 	array_fini(&script->facts.processes);
+	array_fini(&script->facts.maps);
 	array_fini(&script->facts.irqs);
 	array_fini(&script->facts.devices);
 	free(script->bytes);

@@ -27,6 +27,7 @@
  *	thread tid=T pid=P comm="…" [name="…"] [state=S] [policy=N] [priority=N] [vtid=] [vpid=]
  *	       [markers=1] [time=TIME]
  *	process pid=P [ppid=P] [exe="…"] [command="…"] [time=TIME]
+ *	map pid=P begin=A end=A path="…" [time=TIME]
  *	irq N "NAME" [pci="0000:00:02.0"]
  *	device MAJOR:MINOR NAME
  *	header [command="…"] [command_pid=N] [missing="…"] [clock="…"] [nr_cpus=N]
@@ -85,7 +86,8 @@ struct fake_script {
 	bool is_relative; /* origin start */
 	bool has_begin, has_end;
 	uint64_t begin_ns, end_ns;
-	struct sidecar facts; /* header, threads, processes, irqs, devices; the rest is empty */
+	struct sidecar
+		facts; /* header, threads, processes, maps, irqs, devices; the rest is empty */
 };
 
 /**

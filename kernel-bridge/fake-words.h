@@ -73,6 +73,7 @@ int fake_parse_entry(struct fake_parser *parser, enum fake_entry_kind kind);
 /* fake-facts.c: the statements of the sidecar. */
 int fake_parse_thread(struct fake_parser *parser);
 int fake_parse_process(struct fake_parser *parser);
+int fake_parse_map(struct fake_parser *parser);
 int fake_parse_irq(struct fake_parser *parser);
 int fake_parse_device(struct fake_parser *parser);
 int fake_parse_header(struct fake_parser *parser);

@@ -58,6 +58,8 @@ static int put_facts(struct conversion *conversion)
 		ret = put_line(conversion, sidecar_format_process(&facts->processes.items[i]));
 	for (size_t i = 0; i < facts->threads.nr && ret == 0; i++)
 		ret = put_line(conversion, sidecar_format_thread(&facts->threads.items[i]));
+	for (size_t i = 0; i < facts->maps.nr && ret == 0; i++)
+		ret = put_line(conversion, sidecar_format_map(&facts->maps.items[i]));
 	for (size_t i = 0; i < facts->irqs.nr && ret == 0; i++)
 		ret = put_line(conversion, sidecar_format_irq(&facts->irqs.items[i]));
 	for (size_t i = 0; i < facts->devices.nr && ret == 0; i++)

@@ -7,18 +7,23 @@ libanalysis_la_SOURCES = viewer/analysis/block-io.c viewer/analysis/calls.c \
 	viewer/analysis/markers.c viewer/analysis/order.c viewer/analysis/order.h \
 	viewer/analysis/signals.c \
 	viewer/analysis/thread-state.c viewer/analysis/threads.c viewer/analysis/tiling.c \
-	viewer/analysis/u64-map.c viewer/analysis/u64-map.h viewer/analysis/why.c \
+	viewer/analysis/u64-map.c viewer/analysis/u64-map.h viewer/analysis/usage.c \
+	viewer/analysis/usage.h viewer/analysis/usage-faults.c viewer/analysis/usage-io.c \
+	viewer/analysis/usage-irqs.c viewer/analysis/usage-sched.c viewer/analysis/why.c \
 	viewer/analysis/why.h viewer/analysis/works.c
 libanalysis_la_LIBADD = libtrace.la libbase.la
 
 libreport_la_SOURCES = viewer/report/describe.c viewer/report/describe.h \
-	viewer/report/report-markers.c viewer/report/report-order.c \
+	viewer/report/report-faults.c viewer/report/report-io.c viewer/report/report-irq.c \
+	viewer/report/report-markers.c viewer/report/report-order.c viewer/report/report-sched.c \
 	viewer/report/report-summary.c viewer/report/report-threads.c \
 	viewer/report/report-why-json.c viewer/report/report-why.c viewer/report/report.h \
 	viewer/report/table.c viewer/report/table.h
 libreport_la_LIBADD = libanalysis.la libtrace.la libbase.la
 
-dist_check_SCRIPTS += tests/system/test-why.sh tests/system/test-why-reports.sh
+dist_check_SCRIPTS += tests/system/test-usage.sh tests/system/test-why.sh \
+	tests/system/test-why-reports.sh
+EXTRA_DIST += tests/data/usage.script
 EXTRA_DIST += $(why_scripts)
 why_scripts = tests/data/why-block-io.script tests/data/why-early-waking.script \
 	tests/data/why-exit.script tests/data/why-fault-awake.script \

@@ -107,6 +107,7 @@ static void test_facts(void)
 		"begin 5\nend 90\n"
 		"thread tid=812 pid=800 comm=\"audio rt\" state=S policy=1 priority=80 markers=1\n"
 		"process pid=800 ppid=1 exe=/bin/player command=\"player clip\"\n"
+		"map pid=800 begin=0x1000 end=0x3000 path=\"/bin/player\" time=7\n"
 		"irq 36 \"virtio1-req.0\" pci=\"0000:00:02.0\"\n"
 		"device 254:16 vdb\n"
 		"header command_pid=800 missing=\"all\" nr_cpus=2\n";
@@ -121,6 +122,10 @@ static void test_facts(void)
 		   script.facts.threads.items[0].priority == 80 &&
 		   strcmp(script.facts.threads.items[0].comm, "audio rt") == 0,
 	   "a thread keeps its name, state and priority");
+	ok(script.facts.maps.nr == 1 && script.facts.maps.items[0].begin == 0x1000 &&
+		   script.facts.maps.items[0].end == 0x3000 && script.facts.maps.items[0].ns == 7 &&
+		   strcmp(script.facts.maps.items[0].path, "/bin/player") == 0,
+	   "a map keeps its file and addresses");
 	ok(script.facts.irqs.nr == 1 && script.facts.irqs.items[0].irq == 36 &&
 		   strcmp(script.facts.irqs.items[0].pci, "0000:00:02.0") == 0,
 	   "an irq keeps its name and address");

@@ -68,6 +68,7 @@ static void take_bios(struct history *history, struct request_item *request)
 				request->owner = bio->owner;
 			if (!request->queue_ns)
 				request->queue_ns = bio->queue_ns;
+			request->nr_bios++;
 		} else {
 			history->bios.items[kept++] = *bio;
 		}

@@ -340,6 +340,11 @@ static bool is_read(const struct history_thread *thread, const struct fault_item
 	return read && !read->is_call && read->begin <= fault->ns;
 }
 
+bool fault_is_major(const struct history_thread *thread, const struct fault_item *fault)
+{
+	return is_major(thread, fault) || is_read(thread, fault);
+}
+
 static void find_bursts(struct history *history, struct history_thread *thread)
 {
 	struct fault_burst *burst = NULL;
@@ -348,7 +353,7 @@ static void find_bursts(struct history *history, struct history_thread *thread)
 	for (size_t i = 0; i < thread->faults.nr; i++) {
 		const struct fault_item *fault = &thread->faults.items[i];
 
-		if (fault->is_kernel || is_major(thread, fault) || is_read(thread, fault))
+		if (fault->is_kernel || fault_is_major(thread, fault))
 			continue;
 		if (!burst || fault->ns - last > 2 * history->fault_cost_ns) {
 			burst = array_push(&thread->bursts);

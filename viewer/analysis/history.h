@@ -173,14 +173,16 @@ struct history_cpu {
 	uint8_t loose_context;	/* of that completion */
 	uint64_t loss_end_ns;	/* end of its latest loss */
 	uint64_t last_ns;	/* of its latest event */
+	uint64_t nr_switches;
 };
 
 struct request_item {
 	uint64_t sector, queue_ns, insert_ns, issue_ns, complete_ns; /* 0: not seen */
 	uint32_t dev, nr_sector;
-	uint32_t owner;	 /* the thread that asked for it, or NONE */
-	uint32_t issuer; /* the thread that was current when it was issued, or NONE */
-	uint32_t ahead;	 /* requests of others in flight at the device when it was issued */
+	uint32_t owner;	  /* the thread that asked for it, or NONE */
+	uint32_t issuer;  /* the thread that was current when it was issued, or NONE */
+	uint32_t ahead;	  /* requests of others in flight at the device when it was issued */
+	uint32_t nr_bios; /* that were seen to lie in it: more than one, merged */
 	char rwbs[10];
 	bool is_flush, is_done;
 };
@@ -361,6 +363,8 @@ const struct syscall_item *syscall_at(const struct history_thread *thread, uint6
 /* The user-mode fault in progress at a time outside of system calls, or NULL: the last one, when
  * no system call came after it. */
 const struct fault_item *fault_at(const struct history_thread *thread, uint64_t ns);
+/* Did a fault of user mode wait, or read from a device? */
+bool fault_is_major(const struct history_thread *thread, const struct fault_item *fault);
 /* The burst of minor faults that holds a time, or else the next one; NULL when there is none. */
 const struct fault_burst *burst_from(const struct history_thread *thread, uint64_t ns);
 

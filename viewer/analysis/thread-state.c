@@ -208,6 +208,7 @@ void state_on_switch(struct history *history, const struct event_info *info,
 	has_run_since = settle_cpu(history, cpu, prev, event->stamp);
 	irqs_on_switch(cpu, event->stamp);
 	cpu->current = next;
+	cpu->nr_switches++;
 	cpu->loose_request = HISTORY_NONE;
 	push_slice(history, cpu, event->stamp, next);
 	if (prev != HISTORY_IDLE) {
@@ -243,6 +244,7 @@ static void switch_unseen(struct history *history, struct history_cpu *cpu, uint
 		from = ns;
 	}
 	cpu->current = index;
+	cpu->nr_switches++;
 	push_slice(history, cpu, from, index);
 	if (index != HISTORY_IDLE) {
 		if (from == ns)

@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "viewer/analysis/usage.h"
 #include "viewer/report/report.h"
 #include "viewer/report/table.h"
 
 struct row {
 	uint32_t thread;
+	bool is_recorded;
 	uint64_t running, runnable;
 	uint64_t sums[CAUSE_NR_CLASSES];
 };
@@ -31,24 +33,16 @@ static const struct table_column columns[] = {
 	{"migrations", NULL, TABLE_U64},
 	{"faults", NULL, TABLE_U64},
 	{"syscalls", NULL, TABLE_U64},
+	{"recorded", NULL, TABLE_BOOL},
 };
 #define NR_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 static struct row make_row(const struct history *history, uint32_t index)
 {
-	const struct history_thread *thread = history_thread(history, index);
-	const struct state_item *states = thread->states.items;
-	size_t nr = thread->states.nr;
-	uint64_t from = history->begin_ns, to = history->end_ns;
-	struct row row = {.thread = index};
+	struct row row = {.thread = index, .is_recorded = usage_is_recorded(history, index)};
+	uint64_t from, to;
 
-	/* A thread made in the trace is unknown before, and is none of that time; nor is a dead
-	 * one of the time after. */
-	if (nr > 1 && states[1].ns > from)
-		from = states[1].ns;
-	if (nr > 1 && states[nr - 1].state == STATE_DEAD && states[nr - 1].ns < to)
-		to = states[nr - 1].ns;
-	if (history->nr_kernel_events && from < to)
+	if (usage_lifetime(history, index, &from, &to))
 		tiling_sum(history, index, from, to, row.sums);
 	row.running = row.sums[CAUSE_RUNNING] + row.sums[CAUSE_IRQ] + row.sums[CAUSE_SOFTIRQ] +
 		      row.sums[CAUSE_FAULT_MINOR];
@@ -78,15 +72,19 @@ static int add_row(struct table *table, const struct history *history, const str
 		{.u64 = thread->nr_migrations},
 		{.u64 = thread->faults.nr},
 		{.u64 = thread->syscalls.nr},
+		{.u64 = row->is_recorded},
 	};
 
 	return table_add(table, cells);
 }
 
+/* What was recorded first; then the busiest. */
 static int compare_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
+	if (x->is_recorded != y->is_recorded)
+		return y->is_recorded - x->is_recorded;
 	return x->running > y->running ? -1 : x->running < y->running;
 }
 

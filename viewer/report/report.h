@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "viewer/analysis/order.h"
+#include "viewer/analysis/usage.h"
 #include "viewer/analysis/why.h"
 
 /* One answer as text; @why NULL for an interval of a thread. */
@@ -33,11 +34,18 @@ void report_why_count(struct report_why_tally *tally, const struct why_answer *a
 void report_why_tally(const struct history *history, const struct report_why_tally *tally,
 		      FILE *file);
 
-/* All three: 0 or -ENOMEM. */
+/* All of them: 0 or -ENOMEM. */
 int report_summary(const struct history *history, struct trace_reader *reader, bool is_json,
 		   FILE *file);
 int report_threads(const struct history *history, bool is_json, FILE *file);
 int report_markers(const struct history *history, bool is_json, FILE *file);
+int report_sched(const struct history *history, bool is_json, FILE *file);
+int report_irq(const struct history *history, bool is_json, FILE *file);
+int report_io(const struct history *history, bool is_json, FILE *file);
+int report_faults(const struct history *history, bool is_json, FILE *file);
+
+/* One line under a table where rows are no more than lower bounds; nothing when none is. */
+void report_discarded(size_t nr_rows, FILE *file);
 
 void report_order(const struct order_report *report, bool is_json, FILE *file);
 

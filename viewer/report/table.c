@@ -51,6 +51,12 @@ static void format_cell(enum table_type type, const struct table_cell *cell, cha
 	case TABLE_DOUBLE:
 		snprintf(text, MAX_CELL, "%.1f", cell->number);
 		break;
+	case TABLE_BYTES:
+		snprintf(text, MAX_CELL, "%.1f", (double)cell->u64 / 1e6);
+		break;
+	case TABLE_BOOL:
+		snprintf(text, MAX_CELL, "%s", cell->u64 ? "yes" : "");
+		break;
 	}
 }
 
@@ -135,6 +141,9 @@ static void write_cell(struct json_writer *json, const struct table_column *colu
 		break;
 	case TABLE_DOUBLE:
 		json_double(json, column->key, cell->number);
+		break;
+	case TABLE_BOOL:
+		json_bool(json, column->key, cell->u64 != 0);
 		break;
 	default:
 		json_u64(json, column->key, cell->u64);

@@ -16,6 +16,8 @@ enum table_type {
 	TABLE_I64,
 	TABLE_NS,     /* text: ms with three decimals; JSON: ns */
 	TABLE_DOUBLE, /* text: one decimal */
+	TABLE_BOOL,   /* of u64; text: yes or nothing */
+	TABLE_BYTES,  /* text: MB with one decimal; JSON: bytes */
 };
 
 struct table_column {
