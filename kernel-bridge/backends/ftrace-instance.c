@@ -5,31 +5,56 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { REMOVE_TRIES = 200, REMOVE_PAUSE_NS = 5000000, MAX_SAME = 64 };
+enum { REMOVE_TRIES = 200, REMOVE_PAUSE_NS = 5000000, MAX_SAME = 64, EXIT_WAIT_MS = 2000 };
 
-/* When a process began, in clock ticks since boot; 0 when there is none of that pid. */
-static uint64_t start_time(pid_t pid)
+#define TASK_EXITING 0x4u /* PF_EXITING, in a task's flags as /proc shows them */
+
+/* What /proc says of a process. */
+struct maker {
+	uint64_t began;	 /* clock ticks since boot; 0: there is none of that pid */
+	bool is_exiting; /* killed, perhaps, but it still has its descriptors */
+};
+
+static struct maker read_maker(pid_t pid)
 {
+	struct maker maker = {0};
 	char dir[32], *text, *at;
-	uint64_t ticks = 0;
 
 	snprintf(dir, sizeof(dir), "/proc/%d", (int)pid);
 	if (tracefs_read(dir, "stat", &text) < 0)
-		return 0;
+		return maker;
 	at = strrchr(text, ')'); /* the name may hold anything; field 3 is behind it */
-	for (int field = 3; at && field <= 22; field++)
+	for (int field = 3; at && field <= 22; field++) {
 		at = strchr(at + 1, ' ');
+		if (at && field == 9)
+			maker.is_exiting = strtoul(at, NULL, 10) & TASK_EXITING;
+	}
 	if (at)
-		ticks = strtoull(at, NULL, 10);
+		maker.began = strtoull(at, NULL, 10);
 	free(text);
-	return ticks;
+	return maker;
+}
+
+/* Return: has it ended within the time? */
+static bool wait_for_end(pid_t pid)
+{
+	struct pollfd end = {.fd = pidfd_open(pid, 0), .events = POLLIN};
+	int ret;
+
+	if (end.fd < 0)
+		return errno == ESRCH;
+	ret = poll(&end, 1, EXIT_WAIT_MS);
+	close(end.fd);
+	return ret > 0;
 }
 
 static void pause_briefly(void)
@@ -112,7 +137,7 @@ static int set_up(struct ftrace_instance *instance, const char *clock, uint32_t 
 /* A folder of its own; a process may have several recordings at once. Return: 0 or -errno. */
 static int make_dir(const char *root, const char *suffix, char *ret_path, size_t size)
 {
-	uint64_t began = start_time(getpid());
+	uint64_t began = read_maker(getpid()).began;
 	int ret = -EEXIST;
 
 	for (int number = 0; number < MAX_SAME && ret == -EEXIST; number++) {
@@ -214,13 +239,17 @@ int ftrace_instance_stats(const struct ftrace_instance *instance, int cpu,
 /* Is this an instance of ours whose maker is dead? */
 static bool is_leftover(const char *name)
 {
-	uint64_t began, now;
+	struct maker now;
+	uint64_t began;
 	int pid, end = 0;
 
 	if (sscanf(name, "weft-%d-%" SCNu64 "-%n", &pid, &began, &end) != 2 || !end || pid <= 0)
 		return false;
-	now = start_time(pid);
-	return now != began;
+	now = read_maker(pid);
+	if (now.began != began)
+		return true;
+	/* One that is being killed at this moment leaves them to us. */
+	return now.is_exiting && wait_for_end(pid);
 }
 
 int ftrace_leftovers(bool remove)
