@@ -6,7 +6,6 @@
  * when it ends, the recording is stopped and written, and its exit status becomes ours.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,6 +21,7 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/record-daemon.h"
+#include "cli/record-figures.h"
 #include "cli/record-options.h"
 #include "cli/record-program.h"
 #include "trace/clock.h"
@@ -178,20 +178,15 @@ static json_t *start_request(const struct recorder *recorder)
 	const struct record_options *options = &recorder->options;
 	pid_t pid = options->argv ? recorder->program.pid : options->pid;
 
-	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:s, s:I, s:o}", "command", "start",
-			 "dir", recorder->dir, "pid", (int)pid, "kernel",
+	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:s, s:I, s:o, s:b, s:I}", "command",
+			 "start", "dir", recorder->dir, "pid", (int)pid, "kernel",
 			 options->kernel ? options->kernel : "default", "backend",
 			 recorder->backend, "extra", text_array(options->extra), "markers",
 			 text_array(options->markers), "clock",
 			 options->clock ? options->clock : "ordered", "ring_size",
-			 (json_int_t)options->ring_size, "argv", command_text(options->argv));
-}
-
-static const char *text_of(const json_t *answer, const char *key)
-{
-	const char *text = json_string_value(json_object_get(answer, key));
-
-	return text ? text : "";
+			 (json_int_t)options->ring_size, "argv", command_text(options->argv),
+			 "detach", options->is_detached, "duration_ns",
+			 (json_int_t)(options->is_detached ? options->duration_ns : 0));
 }
 
 /* Return: 0 or -1, having said why not. */
@@ -218,11 +213,12 @@ static int start(struct recorder *recorder)
 	if (!answer) {
 		log_error("record: weft-consumerd ended before the recording began");
 	} else if (!json_is_true(json_object_get(answer, "ok"))) {
-		log_error("record: %s", text_of(answer, "error"));
+		log_error("record: %s", figures_text(answer, "error"));
 	} else {
 		recorder->session = json_integer_value(json_object_get(answer, "session"));
-		if (*text_of(answer, "missing"))
-			log_warning("record: %s; see 'weft doctor'", text_of(answer, "missing"));
+		if (*figures_text(answer, "missing"))
+			log_warning("record: %s; see 'weft doctor'",
+				    figures_text(answer, "missing"));
 		if (recorder->options.pid &&
 		    program_why_unmarked(recorder->options.pid, why, sizeof(why)))
 			log_warning("record: %s", why);
@@ -279,53 +275,6 @@ static void take_signals(struct recorder *recorder)
 		take_signal(recorder, &signal);
 }
 
-/* 81204113 as "81,204,113". */
-static void format_count(uint64_t count, char *ret_text, size_t size)
-{
-	char digits[32];
-	int length = snprintf(digits, sizeof(digits), "%" PRIu64, count);
-	size_t used = 0;
-
-	for (int i = 0; i < length && used + 2 < size; i++) {
-		if (i > 0 && (length - i) % 3 == 0)
-			ret_text[used++] = ',';
-		ret_text[used++] = digits[i];
-	}
-	ret_text[used] = '\0';
-}
-
-static void format_bytes(uint64_t bytes, char *ret_text, size_t size)
-{
-	static const char *const units[] = {"kB", "MB", "GB", "TB"};
-	double value = (double)bytes / 1000;
-	size_t unit = 0;
-
-	while (value >= 999.95 && unit < 3) {
-		value /= 1000;
-		unit++;
-	}
-	snprintf(ret_text, size, "%.1f %s", value, units[unit]);
-}
-
-static uint64_t figure(const json_t *answer, const char *key)
-{
-	json_int_t value = json_integer_value(json_object_get(answer, key));
-
-	return value > 0 ? (uint64_t)value : 0;
-}
-
-/* "81,204,113 events, 60.0 s, 2.1 GB, 0 discarded" */
-static void format_figures(const json_t *answer, char *ret_text, size_t size)
-{
-	char events[40], discarded[40], bytes[24];
-
-	format_count(figure(answer, "events"), events, sizeof(events));
-	format_count(figure(answer, "discarded"), discarded, sizeof(discarded));
-	format_bytes(figure(answer, "bytes"), bytes, sizeof(bytes));
-	snprintf(ret_text, size, "%s events, %.1f s, %s, %s discarded", events,
-		 json_number_value(json_object_get(answer, "seconds")), bytes, discarded);
-}
-
 static void clear_progress(const struct recorder *recorder)
 {
 	if (recorder->shows_progress)
@@ -334,13 +283,10 @@ static void clear_progress(const struct recorder *recorder)
 
 static void say_problem(struct recorder *recorder, const json_t *answer)
 {
-	const char *problem = text_of(answer, "problem");
-
-	if (!*problem || recorder->has_said_problem)
+	if (!*figures_text(answer, "problem") || recorder->has_said_problem)
 		return;
 	clear_progress(recorder);
-	log_error("record: %s: %s; what cannot be written is counted as discarded", recorder->name,
-		  problem);
+	figures_say_problem("record", recorder->name, answer);
 	recorder->has_said_problem = true;
 }
 
@@ -358,8 +304,10 @@ static bool show_status(struct recorder *recorder)
 	if (!answer)
 		return false;
 	say_problem(recorder, answer);
-	if (recorder->shows_progress) {
-		format_figures(answer, text, sizeof(text));
+	if (!strcmp(figures_text(answer, "state"), "ended")) { /* by 'weft stop' elsewhere */
+		recorder->is_over = true;
+	} else if (recorder->shows_progress) {
+		figures_format(answer, text, sizeof(text));
 		fprintf(stderr, "\r\033[K%s: %s", recorder->name, text);
 	}
 	json_decref(answer);
@@ -418,7 +366,6 @@ static bool watch(struct recorder *recorder)
 static void stop(struct recorder *recorder)
 {
 	json_t *answer = daemon_ask(&recorder->link, session_request(recorder, "stop"));
-	char text[160];
 
 	clear_progress(recorder);
 	if (!answer) {
@@ -427,9 +374,7 @@ static void stop(struct recorder *recorder)
 		return;
 	}
 	say_problem(recorder, answer);
-	format_figures(answer, text, sizeof(text));
-	fprintf(stderr, "%s: %s, clock ±%" PRIu64 " ns\n", recorder->name, text,
-		figure(answer, "clock_error_ns"));
+	figures_say_end(recorder->name, answer);
 	json_decref(answer);
 }
 
@@ -449,6 +394,14 @@ static int exec_failed(const char *name, int error)
 	return error == -ENOENT ? 127 : 126;
 }
 
+/* Everything is on, and goes on without us. Return: the exit status. */
+static int leave(const struct recorder *recorder)
+{
+	fprintf(stderr, "%s: recording in the background; 'weft stop %s' ends it\n", recorder->name,
+		recorder->name);
+	return CLI_OK;
+}
+
 /* Everything is ready: records. Return: the exit status. */
 static int record(struct recorder *recorder)
 {
@@ -459,6 +412,14 @@ static int record(struct recorder *recorder)
 		program_drop(&recorder->program);
 		return CLI_ERROR;
 	}
+	/* ^C while it was being switched on: nobody would be here to see it. */
+	if (options->is_detached)
+		take_signals(recorder);
+	if (options->is_detached && recorder->is_interrupted) {
+		program_drop(&recorder->program);
+		stop(recorder);
+		return 128 + SIGINT;
+	}
 	if (options->argv) {
 		ret = program_let_go(&recorder->program);
 		if (ret < 0) {
@@ -466,6 +427,8 @@ static int record(struct recorder *recorder)
 			return exec_failed(options->argv[0], ret);
 		}
 	}
+	if (options->is_detached)
+		return leave(recorder);
 	if (options->duration_ns)
 		recorder->end_ns = now_ns() + options->duration_ns;
 	/* It may have ended before its SIGCHLD could be waited for. */
@@ -500,7 +463,7 @@ static int prepare(struct recorder *recorder)
 	if (ret == 0 && options->argv)
 		ret = program_hold(&recorder->program, options->argv,
 				   recorder->preload[0] ? recorder->preload : NULL,
-				   &recorder->old_signals);
+				   &recorder->old_signals, options->is_detached);
 	if (ret < 0)
 		log_error("record: cannot start: %s", strerror(-ret));
 	return ret < 0 ? CLI_ERROR : 0;
@@ -560,6 +523,11 @@ const struct command command_record = {
 		"  -d, --duration=TIME    end the recording after TIME (10, 1.5s, 2m); CMD then "
 		"goes on\n"
 		"                         without it, and the exit status is 0\n"
+		"      --detach           return when everything is on; the recording goes on in "
+		"the\n"
+		"                         background until CMD or PID ends, the time is up, or "
+		"'weft\n"
+		"                         stop'. The exit status tells only whether it began\n"
 		"      --ring-size=SIZE   of each thread's ring (default: 4M)\n\n"
 		"^C goes to CMD too; the recording ends when CMD does. A second ^C ends it at "
 		"once.\n"

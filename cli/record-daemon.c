@@ -149,6 +149,18 @@ int daemon_connect(struct daemon_link *link, char *reterr, size_t reterr_size)
 	return ret < 0 ? ret : -ETIMEDOUT;
 }
 
+int daemon_connect_running(struct daemon_link *link)
+{
+	char folder[RENDEZVOUS_MAX_PATH], socket_path[RENDEZVOUS_MAX_PATH];
+	int ret = rendezvous_folder(folder);
+
+	if (ret == 0)
+		ret = rendezvous_file(folder, CONTROL_SOCKET_NAME, socket_path);
+	if (ret == 0)
+		ret = try_connect(link, socket_path);
+	return ret == -ECONNREFUSED ? -ENOENT : ret;
+}
+
 static int send_all(int fd, const char *text, size_t size)
 {
 	while (size > 0) {

@@ -29,6 +29,9 @@ int daemon_find_libmarker(char *ret_path);
  */
 int daemon_connect(struct daemon_link *link, char *reterr, size_t reterr_size);
 
+/* As daemon_connect(), but to one that runs. Return: 0; -ENOENT there is none; -errno. */
+int daemon_connect_running(struct daemon_link *link);
+
 /**
  * daemon_ask() - sends one request, waits for its answer.
  * @request: taken over

@@ -74,6 +74,9 @@ static int take_option(struct record_options *options, int option)
 		    !options->duration_ns)
 			return cli_usage_error(&command_record, "'%s' is no time", optarg);
 		return 0;
+	case 'D':
+		options->is_detached = true;
+		return 0;
 	case 'r':
 		if (parse_size(optarg, &options->ring_size) < 0 ||
 		    options->ring_size < CONTROL_MIN_RING_SIZE ||
@@ -98,6 +101,7 @@ int record_options_parse(int argc, char **argv, struct record_options *options)
 		{"backend", required_argument, NULL, 'b'},
 		{"clock", required_argument, NULL, 'c'},
 		{"duration", required_argument, NULL, 'd'},
+		{"detach", no_argument, NULL, 'D'},
 		{"ring-size", required_argument, NULL, 'r'},
 		{0},
 	};

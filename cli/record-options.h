@@ -5,6 +5,7 @@
 #ifndef CLI_RECORD_OPTIONS_H
 #define CLI_RECORD_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,6 +20,7 @@ struct record_options {
 	size_t nr_extra, nr_markers;
 	pid_t pid;			 /* 0: none */
 	uint64_t duration_ns, ring_size; /* 0: until the end; the default */
+	bool is_detached;		 /* weft-consumerd ends it, not this process */
 	char **argv;			 /* NULL: no program */
 };
 

@@ -68,6 +68,16 @@ static void set_preload(const char *preload)
 	free(text);
 }
 
+/* The terminal's ^C and hang-up are not for a program in the background, nor is its input. */
+static void leave_terminal(void)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	setsid();
+	if (null >= 0 && isatty(STDIN_FILENO))
+		(void)dup2(null, STDIN_FILENO);
+}
+
 /* The child: waits, then becomes the program. */
 static void become(char *const *argv, const char *preload, const sigset_t *signals, int go_fd,
 		   int error_fd)
@@ -89,7 +99,7 @@ static void become(char *const *argv, const char *preload, const sigset_t *signa
 }
 
 int program_hold(struct held_program *program, char *const *argv, const char *preload,
-		 const sigset_t *signals)
+		 const sigset_t *signals, bool is_detached)
 {
 	int go[2], error[2];
 
@@ -104,6 +114,8 @@ int program_hold(struct held_program *program, char *const *argv, const char *pr
 	if (program->pid == 0) {
 		close(go[1]);
 		close(error[0]);
+		if (is_detached)
+			leave_terminal();
 		become(argv, preload, signals, go[0], error[1]);
 	}
 	close(go[0]);

@@ -7,6 +7,7 @@
 #define CLI_RECORD_PROGRAM_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -26,10 +27,11 @@ int program_find(const char *name, char *ret_path);
  * program_hold() - forks it, and holds it before its exec.
  * @preload: put before what LD_PRELOAD holds already; NULL: none
  * @signals: what it starts with: the mask before ours
+ * @is_detached: it stays when we and our terminal go
  * Return: 0 or -errno.
  */
 int program_hold(struct held_program *program, char *const *argv, const char *preload,
-		 const sigset_t *signals);
+		 const sigset_t *signals, bool is_detached);
 
 /* Lets it go. Return: 0, or the -errno of its exec; it is gone then. */
 int program_let_go(struct held_program *program);

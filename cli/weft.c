@@ -15,8 +15,8 @@
 #include "cli/cli.h"
 
 static const struct command *const commands[] = {
-	&command_record, &command_list, &command_doctor,       &command_dump,
-	&command_report, &command_why,	&command_verify_order,
+	&command_record, &command_status, &command_stop, &command_list,		&command_doctor,
+	&command_dump,	 &command_report, &command_why,	 &command_verify_order,
 };
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

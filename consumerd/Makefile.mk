@@ -26,7 +26,8 @@ tests_unit_test_consumer_LDADD = libconsumer.la
 check_PROGRAMS += tests/system/record-numbers
 tests_system_record_numbers_SOURCES = tests/system/record-numbers.c
 tests_system_record_numbers_LDADD = -lpthread
-dist_check_SCRIPTS += tests/system/test-consumerd.sh tests/system/test-record.sh
+dist_check_SCRIPTS += tests/system/test-background.sh tests/system/test-consumerd.sh \
+	tests/system/test-record.sh
 
 UNIT_TESTS += tests/unit/test-floor
 tests_unit_test_floor_SOURCES = tests/unit/test-floor.c tests/unit/producer.h

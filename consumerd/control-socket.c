@@ -24,7 +24,8 @@
 #define MAX_LINE 65536u
 /* Started for a session that never came. */
 #define FIRST_IDLE_MS 10000
-#define NR_OTHER_FDS 2
+/* Signals, the listening socket, and the programs that detached recordings end with. */
+#define NR_OTHER_FDS (2 + SESSION_MAX)
 
 struct client {
 	int fd;
@@ -177,28 +178,39 @@ static bool is_idle(const struct control *control)
 	return control->exit_when_idle && !control->nr_clients && !control->recordings.nr;
 }
 
+/* Waits for whatever there is. Return: as poll(). */
+static int wait_for_work(struct control *control, struct pollfd *fds)
+{
+	int pid_fds[SESSION_MAX], timeout = requests_watch(&control->recordings, pid_fds);
+
+	fds[0] = (struct pollfd){.fd = control->signal_fd, .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = control->listen_fd, .events = POLLIN};
+	for (uint32_t i = 0; i < SESSION_MAX; i++)
+		fds[2 + i] = (struct pollfd){.fd = pid_fds[i], .events = POLLIN};
+	for (uint32_t i = 0; i < control->nr_clients; i++)
+		fds[NR_OTHER_FDS + i] =
+			(struct pollfd){.fd = control->clients[i].fd, .events = POLLIN};
+	return poll(fds, NR_OTHER_FDS + control->nr_clients,
+		    is_idle(control) ? FIRST_IDLE_MS : timeout);
+}
+
 void control_run(struct control *control)
 {
 	struct pollfd fds[NR_OTHER_FDS + MAX_CLIENTS];
-	int ret, timeout;
+	int ret;
 
 	for (;;) {
 		if (is_idle(control) && control->had_client)
 			return;
-		fds[0] = (struct pollfd){.fd = control->signal_fd, .events = POLLIN};
-		fds[1] = (struct pollfd){.fd = control->listen_fd, .events = POLLIN};
-		for (uint32_t i = 0; i < control->nr_clients; i++)
-			fds[NR_OTHER_FDS + i] =
-				(struct pollfd){.fd = control->clients[i].fd, .events = POLLIN};
-		timeout = is_idle(control) ? FIRST_IDLE_MS : -1;
-		ret = poll(fds, NR_OTHER_FDS + control->nr_clients, timeout);
-		if (ret == 0 || fds[0].revents)
+		ret = wait_for_work(control, fds);
+		if (fds[0].revents || (ret == 0 && is_idle(control)))
 			return;
 		/* From the last on, for dropping one moves the last into its place. */
 		for (uint32_t i = control->nr_clients; i-- > 0;)
 			if (fds[NR_OTHER_FDS + i].revents &&
 			    serve_client(control, &control->clients[i]) < 0)
 				drop_client(control, i);
+		requests_expire(&control->recordings);
 		if (fds[1].revents)
 			accept_client(control);
 	}

@@ -6,21 +6,27 @@
  *
  *	{"command":"start", "dir":"/abs/DIR", "pid":812, "kernel":"default|all|none|sched,irq,...",
  *	 "backend":"ftrace|fake:/abs/FILE|", "extra":["drm:*"], "markers":["player:*"],
- *	 "clock":"ordered|fast", "ring_size":4194304, "argv":"player clip.mp4", "detach":false}
+ *	 "clock":"ordered|fast", "ring_size":4194304, "argv":"player clip.mp4", "detach":false,
+ *	 "duration_ns":0}
  *	-> {"ok":true, "session":1, "backend":"ftrace", "clock":"tsc-ordered", "missing":"..."}
  *	                                               when everything is on
  *	{"command":"status", "session":1}
- *	-> {"ok":true, "session":1, "state":"recording", "dir":..., "events":..., "discarded":...,
- *	    "bytes":..., "late":..., "seconds":..., "problem":"No space left", "programs":...}
+ *	-> {"ok":true, "session":1, "state":"recording", "dir":..., "pid":..., "queued":...,
+ *	    "events":..., "discarded":..., "bytes":..., "late":..., "seconds":...,
+ *	    "problem":"No space left", "programs":...}
+ *	   state "ended", and as stop answers: another connection has stopped it
  *	{"command":"stop", "session":1}
- *	-> as status, without state and programs, with "clock_error_ns"; when the trace is written
+ *	-> as status, without programs, state "ended", with "clock_error_ns"; when the trace is
+ *	   written. Any connection may stop any session
  *	{"command":"list"}
- *	-> {"ok":true, "pid":..., "sessions":[as status], "programs":[{"pid":..., "comm":...,
- *	    "events":..., "refused":..., "rings":...}]}
+ *	-> {"ok":true, "pid":..., "memory":bytes resident, "sessions":[as status, "detached":false],
+ *	    "programs":[{"pid":..., "comm":..., "events":..., "refused":..., "rings":...}]}
  *
  * Failure: {"ok":false, "error":"one sentence"}. A session ends with the connection that started
- * it, unless it was started with "detach":true. "pid" 0: no program; the session is the whole
- * machine's. Empty or missing: the default. "problem" is "" while there is none.
+ * it, unless it was started with "detach":true: then with its program, or "duration_ns" after all
+ * was on, where these are not 0. "pid" 0: no program; the session is the whole machine's. Empty or
+ * missing: the default. "queued": bytes in memory that are not written yet. "problem" is "" while
+ * there is none.
  */
 #ifndef CONSUMERD_CONTROL_H
 #define CONSUMERD_CONTROL_H

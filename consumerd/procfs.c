@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,19 @@ uint64_t procfs_now_ns(void)
 	return clock_ticks(CLOCK_TICKS_MONO);
 }
 
+uint64_t procfs_own_memory(void)
+{
+	uint64_t pages = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%*u %" SCNu64, &pages) != 1)
+		pages = 0;
+	fclose(file);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 /* The directories of @path whose names are numbers, one after the other; 0 at the end. */
 static int32_t next_number(DIR *dir)
 {
@@ -54,13 +68,9 @@ static int32_t next_number(DIR *dir)
 	return 0;
 }
 
-/*
- * proc(5): pid (comm) state ppid ... ; numbers from the state (field 3) on, the comm may hold
- * anything. Return: 0 or -EBADMSG.
- */
-static int parse_stat(char *text, struct procfs_thread *thread)
+int procfs_parse_stat(const char *text, struct procfs_thread *thread)
 {
-	char *open = strchr(text, '('), *close = strrchr(text, ')');
+	const char *open = strchr(text, '('), *close = strrchr(text, ')');
 	unsigned flags = 0, cpu = 0, priority = 0, policy = 0;
 	int ppid = 0;
 	size_t length;
@@ -101,7 +111,7 @@ int procfs_read_thread(int32_t pid, int32_t tid, struct procfs_thread *ret_threa
 	got = read_text(path, text, sizeof(text));
 	if (got < 0)
 		return (int)got;
-	ret = parse_stat(text, &thread);
+	ret = procfs_parse_stat(text, &thread);
 	if (ret < 0)
 		return ret;
 	*ret_thread = thread;
@@ -133,23 +143,27 @@ int32_t procfs_process_of(int32_t tid)
 	return value ? (int32_t)atoi(value) : -1;
 }
 
-/* The last number of "NSpid:", which is the one in the innermost namespace; 0 when not known. */
+int32_t procfs_parse_innermost(const char *text)
+{
+	const char *value = status_line(text, "NSpid:");
+	long number = 0;
+	char *end;
+
+	while (value && (*value == ' ' || *value == '\t')) {
+		number = strtol(value, &end, 10);
+		if (end == value)
+			break;
+		value = end;
+	}
+	return number > 0 && number <= INT32_MAX ? (int32_t)number : 0;
+}
+
 static int32_t innermost_tid(int32_t pid, int32_t tid)
 {
 	char path[64], text[4096];
-	const char *value;
-	char *end;
-	long number = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
-	if (read_text(path, text, sizeof(text)) < 0)
-		return 0;
-	value = status_line(text, "NSpid:");
-	while (value && (*value == ' ' || *value == '\t')) {
-		number = strtol(value, &end, 10);
-		value = end;
-	}
-	return (int32_t)number;
+	return read_text(path, text, sizeof(text)) < 0 ? 0 : procfs_parse_innermost(text);
 }
 
 int32_t procfs_host_tid(int32_t pid, int32_t vpid, int32_t vtid)

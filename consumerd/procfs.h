@@ -20,9 +20,22 @@ struct procfs_thread {
 /* CLOCK_MONOTONIC. */
 uint64_t procfs_now_ns(void);
 
+/* Bytes of this process that are resident. */
+uint64_t procfs_own_memory(void);
+
 /* @pid: 0 when not known: the thread's own. Return: 0 or -errno, -ENOENT or -ESRCH when it is gone.
  */
 int procfs_read_thread(int32_t pid, int32_t tid, struct procfs_thread *ret_thread);
+
+/*
+ * /proc/PID/stat, proc(5): pid (comm) state ppid ... ; numbers from the state (field 3) on, the comm
+ * may hold anything. Return: 0, or -EBADMSG.
+ */
+int procfs_parse_stat(const char *text, struct procfs_thread *thread);
+
+/* The last number of "NSpid:" of /proc/PID/status, which is the one in the innermost namespace; 0
+ * when not known. */
+int32_t procfs_parse_innermost(const char *text);
 
 /* Return: 0 or -errno. Its exe and command are "" where we may not read them. */
 int procfs_read_process(int32_t pid, struct sidecar_process *ret_process);

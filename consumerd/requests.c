@@ -6,14 +6,17 @@
 #include "consumerd/requests.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <urcu.h>
 #include <urcu/rculist.h>
 
 #define MAX_TEXTS 64
+#define NS_PER_MS 1000000u
 
 static json_t *failure(const char *sentence)
 {
@@ -52,7 +55,7 @@ static struct recording *recording_of(struct recordings *recordings, const json_
 	json_int_t number = json_integer_value(json_object_get(request, "session"));
 
 	for (uint32_t i = 0; i < recordings->nr; i++)
-		if (recordings->items[i].session->number == number)
+		if (recordings->items[i].number == number)
 			return &recordings->items[i];
 	return NULL;
 }
@@ -133,6 +136,27 @@ static const char *start_session(struct recordings *recordings, struct session_c
 	return NULL;
 }
 
+static void add_recording(struct recordings *recordings, struct session *session,
+			  const json_t *request, int fd)
+{
+	bool is_detached = json_is_true(json_object_get(request, "detach"));
+	json_int_t duration = json_integer_value(json_object_get(request, "duration_ns"));
+	struct recording *recording = &recordings->items[recordings->nr++];
+
+	*recording = (struct recording){
+		.session = session,
+		.number = session->number,
+		.owner_fd = is_detached ? -1 : fd,
+		.pid_fd = -1,
+	};
+	if (is_detached && session->pid > 0)
+		recording->pid_fd = (int)syscall(SYS_pidfd_open, session->pid, 0);
+	if (is_detached && duration > 0)
+		recording->deadline_ns = session->on_ns + (uint64_t)duration;
+	if (is_detached && session->pid > 0 && recording->pid_fd < 0)
+		recording->deadline_ns = session->on_ns; /* it has ended by now */
+}
+
 static json_t *answer_start(struct recordings *recordings, const json_t *request, int fd)
 {
 	const char *extra[MAX_TEXTS + 1], *markers[MAX_TEXTS + 1], *why;
@@ -147,10 +171,7 @@ static json_t *answer_start(struct recordings *recordings, const json_t *request
 		why = start_session(recordings, &config, &session, text, sizeof(text));
 	if (why)
 		return failure(why);
-	recordings->items[recordings->nr++] = (struct recording){
-		.session = session,
-		.owner_fd = json_is_true(json_object_get(request, "detach")) ? -1 : fd,
-	};
+	add_recording(recordings, session, request, fd);
 	return json_pack("{s:b, s:i, s:s, s:s, s:s}", "ok", 1, "session", (int)session->number,
 			 "backend", session->backend_name, "clock", session->clock_name, "missing",
 			 session->missing ? session->missing : "");
@@ -169,13 +190,13 @@ static json_t *figures(const struct session *session, uint64_t end_ns)
 	int error = atomic_load_explicit(&stats->error, memory_order_relaxed);
 	double seconds = end_ns > session->on_ns ? (double)(end_ns - session->on_ns) / 1e9 : 0;
 
-	return json_pack("{s:b, s:i, s:s, s:I, s:I, s:I, s:I, s:f, s:s}", "ok", 1, "session",
-			 (int)session->number, "dir", session->dir, "events",
-			 (json_int_t)figure(&stats->events), "discarded",
-			 (json_int_t)figure(&stats->discarded), "bytes",
-			 (json_int_t)figure(&stats->bytes), "late",
-			 (json_int_t)figure(&stats->late), "seconds", seconds, "problem",
-			 error ? strerror(-error) : "");
+	return json_pack(
+		"{s:b, s:i, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:s}", "ok", 1, "session",
+		(int)session->number, "dir", session->dir, "pid", (int)session->pid, "queued",
+		(json_int_t)figure(&stats->queued), "events", (json_int_t)figure(&stats->events),
+		"discarded", (json_int_t)figure(&stats->discarded), "bytes",
+		(json_int_t)figure(&stats->bytes), "late", (json_int_t)figure(&stats->late),
+		"seconds", seconds, "problem", error ? strerror(-error) : "");
 }
 
 static json_t *answer_status(struct recordings *recordings, const json_t *request)
@@ -185,6 +206,8 @@ static json_t *answer_status(struct recordings *recordings, const json_t *reques
 
 	if (!recording)
 		return failure("there is no such session");
+	if (recording->ended)
+		return json_copy(recording->ended);
 	answer = figures(recording->session, procfs_now_ns());
 	json_object_set_new(answer, "state", json_string("recording"));
 	json_object_set_new(
@@ -194,26 +217,91 @@ static json_t *answer_status(struct recordings *recordings, const json_t *reques
 	return answer;
 }
 
-static void end_recording(struct recordings *recordings, struct recording *recording)
+static void forget(struct recordings *recordings, struct recording *recording)
 {
-	session_destroy(recording->session);
+	json_decref(recording->ended);
+	if (recording->pid_fd >= 0)
+		close(recording->pid_fd);
 	*recording = recordings->items[--recordings->nr];
 }
 
-static json_t *answer_stop(struct recordings *recordings, const json_t *request)
+/* Writes a session's trace to its end. Return: its last figures, the caller's, or NULL. */
+static json_t *end_session(struct recordings *recordings, struct recording *recording)
+{
+	uint64_t end_ns = procfs_now_ns();
+	json_t *answer;
+
+	collector_release(recordings->collector, recording->session);
+	answer = figures(recording->session, end_ns);
+	json_object_set_new(answer, "state", json_string("ended"));
+	json_object_set_new(answer, "clock_error_ns",
+			    json_integer(recording->session->clock_error_ns));
+	session_destroy(recording->session);
+	recording->session = NULL;
+	return answer;
+}
+
+static void end_recording(struct recordings *recordings, struct recording *recording)
+{
+	if (recording->session)
+		json_decref(end_session(recordings, recording));
+	forget(recordings, recording);
+}
+
+static json_t *answer_stop(struct recordings *recordings, const json_t *request, int fd)
 {
 	struct recording *recording = recording_of(recordings, request);
-	uint64_t end_ns = procfs_now_ns();
 	json_t *answer;
 
 	if (!recording)
 		return failure("there is no such session");
-	collector_release(recordings->collector, recording->session);
-	answer = figures(recording->session, end_ns);
-	json_object_set_new(answer, "clock_error_ns",
-			    json_integer(recording->session->clock_error_ns));
-	end_recording(recordings, recording);
+	answer = recording->session ? end_session(recordings, recording)
+				    : json_incref(recording->ended);
+	/* Its owner, in another terminal, learns it from its next question. */
+	if (recording->owner_fd >= 0 && recording->owner_fd != fd) {
+		json_decref(recording->ended);
+		recording->ended = json_copy(answer);
+	} else {
+		forget(recordings, recording);
+	}
 	return answer;
+}
+
+int requests_watch(const struct recordings *recordings, int *ret_fds)
+{
+	uint64_t now = procfs_now_ns(), wait_ms = INT32_MAX;
+	bool has_deadline = false;
+
+	for (uint32_t i = 0; i < SESSION_MAX; i++) {
+		const struct recording *recording = &recordings->items[i];
+
+		ret_fds[i] = i < recordings->nr ? recording->pid_fd : -1;
+		if (i >= recordings->nr || !recording->deadline_ns)
+			continue;
+		has_deadline = true;
+		if (recording->deadline_ns <= now)
+			wait_ms = 0;
+		else if ((recording->deadline_ns - now) / NS_PER_MS + 1 < wait_ms)
+			wait_ms = (recording->deadline_ns - now) / NS_PER_MS + 1;
+	}
+	return has_deadline ? (int)wait_ms : -1;
+}
+
+static bool is_due(const struct recording *recording, uint64_t now)
+{
+	struct pollfd end = {.fd = recording->pid_fd, .events = POLLIN};
+
+	if (recording->deadline_ns && now >= recording->deadline_ns)
+		return true;
+	return recording->pid_fd >= 0 && poll(&end, 1, 0) > 0;
+}
+
+void requests_expire(struct recordings *recordings)
+{
+	/* From the last on, for ending one moves the last into its place. */
+	for (uint32_t i = recordings->nr; i-- > 0;)
+		if (is_due(&recordings->items[i], procfs_now_ns()))
+			end_recording(recordings, &recordings->items[i]);
 }
 
 /* The programs, while the collector goes on adding and removing them. */
@@ -239,15 +327,27 @@ static json_t *list_programs(const struct recordings *recordings)
 	return list;
 }
 
-static json_t *answer_list(struct recordings *recordings)
+static json_t *list_sessions(const struct recordings *recordings)
 {
-	json_t *sessions = json_array();
+	json_t *sessions = json_array(), *one;
 
-	for (uint32_t i = 0; i < recordings->nr; i++)
-		json_array_append_new(sessions,
-				      figures(recordings->items[i].session, procfs_now_ns()));
-	return json_pack("{s:b, s:i, s:o, s:o}", "ok", 1, "pid", (int)getpid(), "sessions",
-			 sessions, "programs", list_programs(recordings));
+	for (uint32_t i = 0; i < recordings->nr; i++) {
+		const struct recording *recording = &recordings->items[i];
+
+		if (!recording->session)
+			continue;
+		one = figures(recording->session, procfs_now_ns());
+		json_object_set_new(one, "detached", json_boolean(recording->owner_fd < 0));
+		json_array_append_new(sessions, one);
+	}
+	return sessions;
+}
+
+static json_t *answer_list(const struct recordings *recordings)
+{
+	return json_pack("{s:b, s:i, s:I, s:o, s:o}", "ok", 1, "pid", (int)getpid(), "memory",
+			 (json_int_t)procfs_own_memory(), "sessions", list_sessions(recordings),
+			 "programs", list_programs(recordings));
 }
 
 json_t *requests_answer(struct recordings *recordings, const json_t *request, int fd)
@@ -259,7 +359,7 @@ json_t *requests_answer(struct recordings *recordings, const json_t *request, in
 	if (!strcmp(command, "status"))
 		return answer_status(recordings, request);
 	if (!strcmp(command, "stop"))
-		return answer_stop(recordings, request);
+		return answer_stop(recordings, request, fd);
 	if (!strcmp(command, "list"))
 		return answer_list(recordings);
 	return failure("no such command");
@@ -267,20 +367,13 @@ json_t *requests_answer(struct recordings *recordings, const json_t *request, in
 
 void requests_disconnect(struct recordings *recordings, int fd)
 {
-	for (uint32_t i = recordings->nr; i-- > 0;) {
-		if (recordings->items[i].owner_fd != fd)
-			continue;
-		collector_release(recordings->collector, recordings->items[i].session);
-		end_recording(recordings, &recordings->items[i]);
-	}
+	for (uint32_t i = recordings->nr; i-- > 0;)
+		if (recordings->items[i].owner_fd == fd)
+			end_recording(recordings, &recordings->items[i]);
 }
 
 void requests_end(struct recordings *recordings)
 {
-	while (recordings->nr > 0) {
-		struct recording *last = &recordings->items[recordings->nr - 1];
-
-		collector_release(recordings->collector, last->session);
-		end_recording(recordings, last);
-	}
+	while (recordings->nr > 0)
+		end_recording(recordings, &recordings->items[recordings->nr - 1]);
 }

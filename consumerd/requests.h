@@ -9,10 +9,14 @@
 
 #include "consumerd/collect.h"
 
-/* A session, and whose it is. */
+/* A session, whose it is, and what ends it. */
 struct recording {
-	struct session *session;
-	int owner_fd; /* the connection it ends with; -1: detached */
+	struct session *session; /* NULL: somebody else stopped it, and its owner is still to see */
+	uint32_t number;
+	int owner_fd;	      /* the connection it ends with; -1: detached */
+	int pid_fd;	      /* detached: the program it ends with; -1: none */
+	uint64_t deadline_ns; /* detached: when its time is up; 0: never */
+	json_t *ended;	      /* without a session: what its owner is told */
 };
 
 struct recordings {
@@ -28,6 +32,16 @@ struct recordings {
  * Return: the answer, the caller's; NULL without memory.
  */
 json_t *requests_answer(struct recordings *recordings, const json_t *request, int fd);
+
+/**
+ * requests_watch() - what the detached recordings wait for.
+ * @ret_fds: SESSION_MAX descriptors, readable when a recording's program has ended; -1: nothing
+ * Return: how long to wait for them, in ms, as for poll().
+ */
+int requests_watch(const struct recordings *recordings, int *ret_fds);
+
+/* Ends the detached recordings whose program has ended, or whose time is up. */
+void requests_expire(struct recordings *recordings);
 
 /* Ends the sessions of a connection that is gone. */
 void requests_disconnect(struct recordings *recordings, int fd);

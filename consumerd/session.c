@@ -216,6 +216,7 @@ void session_publish_stats(struct session *session)
 	atomic_store_explicit(&session->stats.discarded, totals.discarded, memory_order_relaxed);
 	atomic_store_explicit(&session->stats.bytes, totals.bytes, memory_order_relaxed);
 	atomic_store_explicit(&session->stats.late, session->output.nr_late, memory_order_relaxed);
+	atomic_store_explicit(&session->stats.queued, session->queued, memory_order_relaxed);
 	atomic_store_explicit(&session->stats.error,
 			      session->output.error ? session->output.error : session->drain_error,
 			      memory_order_relaxed);

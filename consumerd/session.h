@@ -39,7 +39,7 @@ struct session_config {
 /* Counts as of the last round. */
 struct session_stats {
 	/* Relaxed, all: figures for people, none of which orders anything. */
-	_Atomic uint64_t events, discarded, bytes, late;
+	_Atomic uint64_t events, discarded, bytes, late, queued;
 	_Atomic int error;
 };
 

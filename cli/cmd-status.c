@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd-status.c - `weft status`: the recordings that are running.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/record-daemon.h"
+#include "cli/record-figures.h"
+
+/* When a recording that has lasted so long began, as a clock on the wall shows it. */
+static void format_since(double seconds, char *ret_text, size_t size)
+{
+	time_t begin = time(NULL) - (time_t)(seconds + 0.5);
+	struct tm local;
+
+	localtime_r(&begin, &local);
+	strftime(ret_text, size, "%Y-%m-%d %H:%M:%S", &local);
+}
+
+static void print_session(const json_t *session)
+{
+	char since[32], figures[160], memory[24];
+
+	format_since(json_number_value(json_object_get(session, "seconds")), since, sizeof(since));
+	figures_format(session, figures, sizeof(figures));
+	figures_format_bytes(figures_count(session, "queued"), memory, sizeof(memory));
+	printf("%s\n  since %s%s: %s; %s in memory\n", figures_text(session, "dir"), since,
+	       json_is_true(json_object_get(session, "detached")) ? ", in the background" : "",
+	       figures, memory);
+	if (*figures_text(session, "problem"))
+		printf("  %s; what cannot be written is counted as discarded\n",
+		       figures_text(session, "problem"));
+}
+
+static void print_text(const json_t *answer)
+{
+	const json_t *sessions = json_object_get(answer, "sessions"), *session;
+	char memory[24];
+	size_t i;
+
+	json_array_foreach(sessions, i, session)
+	{
+		print_session(session);
+	}
+	if (json_array_size(sessions) == 0)
+		puts("nothing is being recorded");
+	figures_format_bytes(figures_count(answer, "memory"), memory, sizeof(memory));
+	printf("weft-consumerd[%" PRIu64 "]: %s of memory, %zu programs with markers\n",
+	       figures_count(answer, "pid"), memory,
+	       json_array_size(json_object_get(answer, "programs")));
+}
+
+static void print_json(const json_t *answer)
+{
+	const json_t *session;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "sessions"), i, session)
+	{
+		json_dumpf(session, stdout, JSON_COMPACT);
+		putchar('\n');
+	}
+}
+
+static int print_status(bool is_json)
+{
+	struct daemon_link link = {.fd = -1};
+	json_t *answer;
+	int ret = daemon_connect_running(&link);
+
+	if (ret == -ENOENT) {
+		if (!is_json)
+			puts("nothing is being recorded");
+		return CLI_OK;
+	}
+	answer = ret < 0 ? NULL : daemon_ask(&link, json_pack("{s:s}", "command", "list"));
+	daemon_disconnect(&link);
+	if (!answer) {
+		log_error("status: weft-consumerd does not answer%s%s", ret < 0 ? ": " : "",
+			  ret < 0 ? strerror(-ret) : "");
+		return CLI_ERROR;
+	}
+	if (is_json)
+		print_json(answer);
+	else
+		print_text(answer);
+	json_decref(answer);
+	return CLI_OK;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct option table[] = {
+		{"json", no_argument, NULL, 'j'},
+		{0},
+	};
+	bool is_json = false;
+	int option;
+
+	opterr = 0;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "", table, NULL)) >= 0) {
+		if (option != 'j')
+			return cli_usage_error(&command_status, "no such option");
+		is_json = true;
+	}
+	if (optind < argc)
+		return cli_usage_error(&command_status, "'%s' is not expected", argv[optind]);
+	return print_status(is_json);
+}
+
+const struct command command_status = {
+	.name = "status",
+	.usage = "[--json]",
+	.summary = "shows the recordings that are running",
+	.help = "Shows this user's running recordings: the folder, since when, events, bytes on "
+		"disk,\n"
+		"discarded events, and how much of it is still in memory.\n\n"
+		"      --json   one object a line, for each recording\n",
+	.run = run,
+};

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd-stop.c - `weft stop`: ends recordings in the background, or in another terminal.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/record-daemon.h"
+#include "cli/record-figures.h"
+
+/* Ends one and waits until its trace is written. Return: the exit status. */
+static int stop_session(struct daemon_link *link, const json_t *session)
+{
+	const char *dir = figures_text(session, "dir");
+	json_t *answer = daemon_ask(link, json_pack("{s:s, s:I}", "command", "stop", "session",
+						    (json_int_t)figures_count(session, "session")));
+	int ret = CLI_OK;
+
+	if (!answer) {
+		log_error("stop: weft-consumerd has ended; what it wrote is in %s", dir);
+		return CLI_ERROR;
+	}
+	if (!json_is_true(json_object_get(answer, "ok"))) {
+		log_error("stop: %s: it has ended by itself meanwhile", dir);
+		ret = CLI_FAILED;
+	} else {
+		if (figures_say_problem("stop", dir, answer))
+			ret = CLI_FAILED;
+		figures_say_end(dir, answer);
+	}
+	json_decref(answer);
+	return ret;
+}
+
+static int stop_all(struct daemon_link *link, const json_t *sessions)
+{
+	const json_t *session;
+	int ret = CLI_OK, one;
+	size_t i;
+
+	json_array_foreach(sessions, i, session)
+	{
+		one = stop_session(link, session);
+		if (one > ret)
+			ret = one;
+	}
+	return ret;
+}
+
+/* The recording into that folder, or NULL. */
+static const json_t *find_session(const json_t *sessions, const char *dir)
+{
+	char wanted[PATH_MAX], its[PATH_MAX];
+	const json_t *session;
+	size_t i;
+
+	if (!realpath(dir, wanted))
+		return NULL;
+	json_array_foreach(sessions, i, session)
+	{
+		if (realpath(figures_text(session, "dir"), its) && !strcmp(wanted, its))
+			return session;
+	}
+	return NULL;
+}
+
+static int say_ambiguous(const json_t *sessions)
+{
+	const json_t *session;
+	size_t i;
+
+	log_error("stop: %zu recordings are running; name one, or --all",
+		  json_array_size(sessions));
+	json_array_foreach(sessions, i, session)
+	{
+		fprintf(stderr, "  %s\n", figures_text(session, "dir"));
+	}
+	return CLI_ERROR;
+}
+
+/* @dir: NULL: the only one that is running. */
+static int stop_one(struct daemon_link *link, const json_t *sessions, const char *dir)
+{
+	const json_t *session = dir ? find_session(sessions, dir) : json_array_get(sessions, 0);
+
+	if (!dir && json_array_size(sessions) > 1)
+		return say_ambiguous(sessions);
+	if (session)
+		return stop_session(link, session);
+	if (dir)
+		log_error("stop: nothing is being recorded into %s; 'weft status' lists what is",
+			  dir);
+	else
+		log_error("stop: nothing is being recorded");
+	return CLI_ERROR;
+}
+
+static int stop(const char *dir, bool is_all)
+{
+	struct daemon_link link = {.fd = -1};
+	int ret = daemon_connect_running(&link);
+	json_t *answer = NULL;
+	const json_t *sessions;
+
+	if (ret == 0) {
+		answer = daemon_ask(&link, json_pack("{s:s}", "command", "list"));
+	} else if (ret != -ENOENT) {
+		log_error("stop: weft-consumerd does not answer: %s", strerror(-ret));
+		return CLI_ERROR;
+	}
+	/* One that does not run, or is about to end, records nothing. */
+	sessions = json_object_get(answer, "sessions");
+	ret = is_all ? stop_all(&link, sessions) : stop_one(&link, sessions, dir);
+	json_decref(answer);
+	daemon_disconnect(&link);
+	return ret;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct option table[] = {
+		{"all", no_argument, NULL, 'a'},
+		{0},
+	};
+	const char *dir;
+	bool is_all = false;
+	int option;
+
+	opterr = 0;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "a", table, NULL)) >= 0) {
+		if (option != 'a')
+			return cli_usage_error(&command_stop, "no such option");
+		is_all = true;
+	}
+	dir = optind < argc ? argv[optind] : NULL;
+	if (optind + 1 < argc)
+		return cli_usage_error(&command_stop, "one folder only");
+	if (dir && is_all)
+		return cli_usage_error(&command_stop, "--all and a folder exclude each other");
+	return stop(dir, is_all);
+}
+
+const struct command command_stop = {
+	.name = "stop",
+	.usage = "[DIR | --all]",
+	.summary = "ends a recording in the background or in another terminal",
+	.help = "Ends the recording into DIR, or the only one of this user, and returns when its "
+		"trace\n"
+		"is written, with record's last line. The program that was recorded goes on. A "
+		"'weft\n"
+		"record' whose recording is ended so ends with 0.\n\n"
+		"  -a, --all   all recordings of this user\n\n"
+		"The exit status is 0, 1 when not all could be written, 2 when there was nothing "
+		"to end\n"
+		"or it was not clear which.\n",
+	.run = run,
+};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record-figures.c - what weft-consumerd answers of a recording, as people read it.
+ */
+#include "cli/record-figures.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/log.h"
+
+const char *figures_text(const json_t *answer, const char *key)
+{
+	const char *text = json_string_value(json_object_get(answer, key));
+
+	return text ? text : "";
+}
+
+uint64_t figures_count(const json_t *answer, const char *key)
+{
+	json_int_t value = json_integer_value(json_object_get(answer, key));
+
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+void figures_format_count(uint64_t count, char *ret_text, size_t size)
+{
+	char digits[32];
+	int length = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+	size_t used = 0;
+
+	for (int i = 0; i < length && used + 2 < size; i++) {
+		if (i > 0 && (length - i) % 3 == 0)
+			ret_text[used++] = ',';
+		ret_text[used++] = digits[i];
+	}
+	ret_text[used] = '\0';
+}
+
+void figures_format_bytes(uint64_t bytes, char *ret_text, size_t size)
+{
+	static const char *const units[] = {"kB", "MB", "GB", "TB"};
+	double value = (double)bytes / 1000;
+	size_t unit = 0;
+
+	while (value >= 999.95 && unit < 3) {
+		value /= 1000;
+		unit++;
+	}
+	snprintf(ret_text, size, "%.1f %s", value, units[unit]);
+}
+
+void figures_format(const json_t *answer, char *ret_text, size_t size)
+{
+	char events[40], discarded[40], bytes[24];
+
+	figures_format_count(figures_count(answer, "events"), events, sizeof(events));
+	figures_format_count(figures_count(answer, "discarded"), discarded, sizeof(discarded));
+	figures_format_bytes(figures_count(answer, "bytes"), bytes, sizeof(bytes));
+	snprintf(ret_text, size, "%s events, %.1f s, %s, %s discarded", events,
+		 json_number_value(json_object_get(answer, "seconds")), bytes, discarded);
+}
+
+int figures_say_problem(const char *command, const char *name, const json_t *answer)
+{
+	const char *problem = figures_text(answer, "problem");
+
+	if (!*problem)
+		return 0;
+	log_error("%s: %s: %s; what cannot be written is counted as discarded", command, name,
+		  problem);
+	return 1;
+}
+
+void figures_say_end(const char *name, const json_t *answer)
+{
+	char text[160];
+
+	figures_format(answer, text, sizeof(text));
+	fprintf(stderr, "%s: %s, clock ±%" PRIu64 " ns\n", name, text,
+		figures_count(answer, "clock_error_ns"));
+}
