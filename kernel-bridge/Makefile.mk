@@ -8,7 +8,8 @@ libbridge_la_SOURCES = kernel-bridge/backend.h kernel-bridge/bridge.c kernel-bri
 	kernel-bridge/backends/ftrace-events.h kernel-bridge/backends/ftrace-format.c \
 	kernel-bridge/backends/ftrace-format.h kernel-bridge/backends/ftrace-instance.c \
 	kernel-bridge/backends/ftrace-instance.h kernel-bridge/backends/ftrace-page.c \
-	kernel-bridge/backends/ftrace-page.h kernel-bridge/backends/ftrace-probe.c \
+	kernel-bridge/backends/ftrace-names.h kernel-bridge/backends/ftrace-page.h \
+	kernel-bridge/backends/ftrace-probe.c \
 	kernel-bridge/backends/ftrace-select.c kernel-bridge/backends/ftrace-syscalls.c \
 	kernel-bridge/backends/ftrace-syscalls.h kernel-bridge/backends/ftrace-syscall-names.c \
 	kernel-bridge/backends/ftrace-watcher.c kernel-bridge/fake-class.c \

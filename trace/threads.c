@@ -103,10 +103,13 @@ static uint64_t vtid_key(int32_t vpid, int32_t vtid)
 	return (uint64_t)(uint32_t)vpid << 32 | (uint32_t)vtid;
 }
 
+/* Not where it is "": events leave names out that were told before. */
 static void set_comm(struct trace_thread *thread, const char *comm)
 {
 	size_t length = strnlen(comm, sizeof(thread->comm) - 1);
 
+	if (!length)
+		return;
 	memcpy(thread->comm, comm, length);
 	thread->comm[length] = 0;
 }
@@ -122,8 +125,7 @@ static int apply_line(struct trace_threads *threads, const struct sidecar_thread
 		return -ENOMEM;
 	slot->line_ns = line->ns;
 	slot->thread.pid = line->pid;
-	if (line->comm[0])
-		set_comm(&slot->thread, line->comm);
+	set_comm(&slot->thread, line->comm);
 	if ((line->vtid == line->tid && line->vpid == line->pid) ||
 	    !vtid_key(line->vpid, line->vtid))
 		return 0;
@@ -293,8 +295,7 @@ static int see_other(struct trace_threads *threads, const struct trace_event *ev
 
 	if (ret <= 0)
 		return ret;
-	if (comm[0])
-		set_comm(&slot->thread, slash ? slash + 1 : comm);
+	set_comm(&slot->thread, slash ? slash + 1 : comm);
 	if (teller->pid >= 0)
 		slot->thread.pid = (int32_t)event_i64(event, teller->pid);
 	else if (teller->what == TELLS_FORK && slot->line_ns < event->stamp)

@@ -86,22 +86,56 @@ static int tell_class(struct ftrace *ftrace, struct ftrace_event *event)
 	return ftrace->sink.event_class(ftrace->sink.arg, class, &event->class);
 }
 
+/* At the first event that leaves its name out. */
+static int tell_short_class(struct ftrace *ftrace, struct ftrace_event *event)
+{
+	struct trace_event_class *class = format_class_without_name(&event->plan, event->class);
+
+	if (!class)
+		return -ENOMEM;
+	return ftrace->sink.event_class(ftrace->sink.arg, class, &event->short_class);
+}
+
+/* Need the event not name its thread, for the stream has? */
+static bool name_is_known(struct ftrace_stream *stream, const struct format_plan *plan,
+			  const struct ftrace_record *record)
+{
+	int32_t tid;
+
+	if (!plan->name.is_there || record->size < plan->min_record_size)
+		return false;
+	memcpy(&tid, record->bytes + plan->name.tid_offset, sizeof(tid));
+	return ftrace_names_told(&stream->names, tid, record->bytes + plan->name.comm_offset);
+}
+
+/* As translate(), of an event whose format we have. */
+static int translate_known(struct ftrace *ftrace, struct ftrace_stream *stream,
+			   struct ftrace_event *known, const struct ftrace_record *record,
+			   struct trace_event *event)
+{
+	bool is_short = name_is_known(stream, &known->plan, record);
+	int ret = 0;
+
+	if (!known->class)
+		ret = tell_class(ftrace, known);
+	if (ret == 0 && is_short && !known->short_class)
+		ret = tell_short_class(ftrace, known);
+	if (ret < 0)
+		return ret;
+	event->class = is_short ? known->short_class : known->class;
+	return format_translate(&known->plan, record->bytes, record->size, ftrace->payload,
+				FTRACE_PAYLOAD, is_short);
+}
+
 /* Fills class, payload and payload_size. Return: 1, 0 for a record that is not ours, -errno. */
-static int translate(struct ftrace *ftrace, const struct ftrace_record *record, uint16_t type,
-		     struct trace_event *event)
+static int translate(struct ftrace *ftrace, struct ftrace_stream *stream,
+		     const struct ftrace_record *record, uint16_t type, struct trace_event *event)
 {
 	struct ftrace_event *known = type < ftrace->nr_ids ? ftrace->by_id[type] : NULL;
 	int ret;
 
 	if (known) {
-		if (!known->class) {
-			ret = tell_class(ftrace, known);
-			if (ret < 0)
-				return ret;
-		}
-		event->class = known->class;
-		ret = format_translate(&known->plan, record->bytes, record->size, ftrace->payload,
-				       FTRACE_PAYLOAD);
+		ret = translate_known(ftrace, stream, known, record, event);
 	} else if (ftrace->has_syscalls &&
 		   (type == ftrace->syscalls.enter_id || type == ftrace->syscalls.exit_id)) {
 		ret = ftrace_syscalls_translate(
@@ -129,7 +163,7 @@ static int deliver(struct ftrace *ftrace, struct ftrace_stream *stream,
 		return -EBADMSG;
 	memcpy(&type, record->bytes + common->type_offset, sizeof(type));
 	memcpy(&event.tid, record->bytes + common->pid_offset, sizeof(event.tid));
-	ret = translate(ftrace, record, type, &event);
+	ret = translate(ftrace, stream, record, type, &event);
 	/* One event that is not as its format says is not worth the recording. */
 	if (ret == -EBADMSG)
 		return tell_loss(ftrace, stream, 1, record->stamp);

@@ -11,19 +11,24 @@
 
 #include "kernel-bridge/backend.h"
 
-#define WAKE_FIELDS "comm pid=tid prio target_cpu"
-#define REQUEST_FIELDS "dev sector nr_sector bytes ioprio rwbs comm"
-#define BIO_FIELDS "dev sector nr_sector rwbs comm"
+/*
+ * Numbers are as narrow as what they count: a tid is below 2^22, a priority from -1 to 139, a CPU's
+ * below 8192, a state one of 9 bits (TASK_REPORT_MAX), a softirq one of 10.
+ */
+#define WAKE_FIELDS "comm@pid pid=tid:3 prio:2 target_cpu:2"
+#define REQUEST_FIELDS "dev sector nr_sector bytes ioprio rwbs comm@common_pid"
+#define BIO_FIELDS "dev sector nr_sector rwbs comm@common_pid"
 
 /* clang-format off: a table */
 const struct ftrace_event_wish ftrace_event_wishes[] = {
 	{BRIDGE_SCHED, "sched", "sched_switch", "sched_switch",
-	 "prev_comm prev_pid=prev_tid prev_prio prev_state next_comm next_pid=next_tid next_prio"},
+	 "prev_comm prev_pid=prev_tid:3 prev_prio:2 prev_state:2 next_comm@next_pid "
+	 "next_pid=next_tid:3 next_prio:2"},
 	/* The edge of causality; sched_wakeup may come from another CPU, later. */
 	{BRIDGE_SCHED, "sched", "sched_waking", "sched_waking", WAKE_FIELDS},
 	{BRIDGE_SCHED, "sched", "sched_wakeup_new", "sched_wakeup_new", WAKE_FIELDS},
 	{BRIDGE_SCHED, "sched", "sched_migrate_task", "sched_migrate_task",
-	 "comm pid=tid prio orig_cpu dest_cpu"},
+	 "comm@pid pid=tid:3 prio:2 orig_cpu:2 dest_cpu:2"},
 	{BRIDGE_SCHED, "sched", "sched_process_fork", "sched_process_fork",
 	 "parent_comm parent_pid=parent_tid child_comm child_pid=child_tid"},
 	{BRIDGE_SCHED, "sched", "sched_process_exec", "sched_process_exec",
@@ -36,9 +41,9 @@ const struct ftrace_event_wish ftrace_event_wishes[] = {
 	{BRIDGE_IRQ, "irq", "irq_handler_entry", "irq_handler_entry", "irq name"},
 	{BRIDGE_IRQ, "irq", "irq_handler_exit", "irq_handler_exit", "irq ret"},
 
-	{BRIDGE_SOFTIRQ, "irq", "softirq_raise", "irq_softirq_raise", "vec"},
-	{BRIDGE_SOFTIRQ, "irq", "softirq_entry", "irq_softirq_entry", "vec"},
-	{BRIDGE_SOFTIRQ, "irq", "softirq_exit", "irq_softirq_exit", "vec"},
+	{BRIDGE_SOFTIRQ, "irq", "softirq_raise", "irq_softirq_raise", "vec:1"},
+	{BRIDGE_SOFTIRQ, "irq", "softirq_entry", "irq_softirq_entry", "vec:1"},
+	{BRIDGE_SOFTIRQ, "irq", "softirq_exit", "irq_softirq_exit", "vec:1"},
 
 	{BRIDGE_BLOCK, "block", "block_bio_queue", "block_bio_queue", BIO_FIELDS},
 	{BRIDGE_BLOCK, "block", "block_bio_complete", "block_bio_complete",
@@ -47,7 +52,7 @@ const struct ftrace_event_wish ftrace_event_wishes[] = {
 	{BRIDGE_BLOCK, "block", "block_bio_frontmerge", "block_bio_frontmerge", BIO_FIELDS},
 	{BRIDGE_BLOCK, "block", "block_bio_remap", "block_bio_remap",
 	 "dev sector nr_sector old_dev old_sector rwbs"},
-	{BRIDGE_BLOCK, "block", "block_split", "block_split", "dev sector new_sector rwbs comm"},
+	{BRIDGE_BLOCK, "block", "block_split", "block_split", "dev sector new_sector rwbs comm@common_pid"},
 	{BRIDGE_BLOCK, "block", "block_getrq", "block_getrq", BIO_FIELDS},
 	{BRIDGE_BLOCK, "block", "block_rq_insert", "block_rq_insert", REQUEST_FIELDS},
 	{BRIDGE_BLOCK, "block", "block_rq_issue", "block_rq_issue", REQUEST_FIELDS},
@@ -84,9 +89,9 @@ const struct ftrace_event_wish ftrace_event_wishes[] = {
 	 "sig errno code sa_handler:x sa_flags:x"},
 
 	{BRIDGE_FAULT, "exceptions", "page_fault_user", "x86_exceptions_page_fault_user",
-	 "address:x ip:x error_code:x"},
+	 "address:x ip:x error_code:4x"},
 	{BRIDGE_FAULT, "exceptions", "page_fault_kernel", "x86_exceptions_page_fault_kernel",
-	 "address:x ip:x error_code:x"},
+	 "address:x ip:x error_code:4x"},
 	{0, NULL, NULL, NULL, NULL},
 };
 /* clang-format on */

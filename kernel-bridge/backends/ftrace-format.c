@@ -9,7 +9,8 @@
 
 /* How one field is wanted. */
 struct wish {
-	char kernel[64], ours[64];
+	char kernel[64], ours[64], tid[64];
+	uint8_t size; /* bytes of a number; 0: as the kernel has it */
 	bool is_hex;
 };
 
@@ -49,16 +50,25 @@ static const char *next_wish(const char *list, struct wish *ret_wish)
 	size_t length;
 	char *mark;
 
+	*ret_wish = (struct wish){.is_hex = false};
+
 	list += strspn(list, " ");
 	length = strcspn(list, " ");
 	if (!length || length >= sizeof(word))
 		return NULL;
 	memcpy(word, list, length);
 	word[length] = '\0';
-	mark = strstr(word, ":x");
-	ret_wish->is_hex = mark != NULL;
-	if (mark)
+	mark = strchr(word, '@');
+	if (mark) {
+		strcpy(ret_wish->tid, mark + 1);
 		*mark = '\0';
+	}
+	mark = strchr(word, ':');
+	if (mark) {
+		*mark = '\0';
+		ret_wish->size = (uint8_t)strtoul(mark + 1, &mark, 10);
+		ret_wish->is_hex = *mark == 'x';
+	}
 	mark = strchr(word, '=');
 	if (mark)
 		*mark = '\0';
@@ -102,6 +112,17 @@ static void choose_op(const struct tep_format_field *field, struct format_op *re
 		*ret_type = FIELD_BYTES;
 }
 
+/* To its low bytes. */
+static void narrow(struct format_op *op, uint8_t size)
+{
+	if (size >= op->size)
+		return;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	op->offset = (uint16_t)(op->offset + op->size - size);
+#endif
+	op->size = size;
+}
+
 static int add_field(struct format_plan *plan, struct trace_event_class *class,
 		     const struct tep_format_field *field, const struct wish *wish)
 {
@@ -114,6 +135,8 @@ static int add_field(struct format_plan *plan, struct trace_event_class *class,
 	if (!fits(field) || plan->nr_ops == FORMAT_MAX_OPS)
 		return -EINVAL;
 	choose_op(field, &op, &type);
+	if (op.kind == FORMAT_COPY && wish->size)
+		narrow(&op, wish->size);
 	if ((op.kind == FORMAT_LOC_TEXT || op.kind == FORMAT_LOC_BYTES) && op.size != 4)
 		return -EINVAL;
 	if (end > plan->min_record_size)
@@ -144,17 +167,43 @@ static int add_all_fields(struct format_plan *plan, struct trace_event_class *cl
 	return ret;
 }
 
+/* The field added last is the name of the thread whose tid the event has: it can be left out. */
+static void note_name(struct format_plan *plan, const struct trace_event_class *class,
+		      const struct tep_format *format, const struct tep_format_field *comm,
+		      const struct wish *wish)
+{
+	const struct tep_format_field *tid = find_field(format->fields, wish->tid);
+
+	if (!tid)
+		tid = find_field(format->common_fields, wish->tid);
+	if (!tid || !fits(tid) || tid->size != 4 || comm->size != 16 ||
+	    plan->ops[plan->nr_ops - 1].kind != FORMAT_TEXT)
+		return;
+	if ((uint32_t)tid->offset + 4 > plan->min_record_size)
+		plan->min_record_size = (uint32_t)tid->offset + 4;
+	plan->name = (struct format_name){
+		.is_there = true,
+		.op = (uint8_t)(plan->nr_ops - 1),
+		.field = (uint8_t)(class->nr_fields - 1),
+		.tid_offset = (uint16_t)tid->offset,
+		.comm_offset = (uint16_t)comm->offset,
+	};
+}
+
 static int add_wished_fields(struct format_plan *plan, struct trace_event_class *class,
-			     const struct tep_format_field *fields, const char *list)
+			     const struct tep_format *format, const char *list)
 {
 	struct wish wish;
 	int ret = 0;
 
 	while (ret == 0 && (list = next_wish(list, &wish))) {
-		const struct tep_format_field *field = find_field(fields, wish.kernel);
+		const struct tep_format_field *field = find_field(format->fields, wish.kernel);
 
-		if (field)
-			ret = add_field(plan, class, field, &wish);
+		if (!field)
+			continue;
+		ret = add_field(plan, class, field, &wish);
+		if (ret == 0 && wish.tid[0])
+			note_name(plan, class, format, field, &wish);
 	}
 	return ret;
 }
@@ -174,7 +223,7 @@ int format_read(struct tep_handle *tep, const char *system, const char *text, si
 	if (!class)
 		ret = -ENOMEM;
 	else if (fields)
-		ret = add_wished_fields(&plan, class, event->format.fields, fields);
+		ret = add_wished_fields(&plan, class, &event->format, fields);
 	else
 		ret = add_all_fields(&plan, class, event->format.fields);
 	plan.id = (uint32_t)event->id;
@@ -186,6 +235,27 @@ int format_read(struct tep_handle *tep, const char *system, const char *text, si
 	*ret_plan = plan;
 	*ret_class = class;
 	return 0;
+}
+
+struct trace_event_class *format_class_without_name(const struct format_plan *plan,
+						    const struct trace_event_class *class)
+{
+	struct trace_event_class *without =
+		event_class_create(class->domain, class->kind, class->name);
+
+	for (uint32_t i = 0; without && i < class->nr_fields; i++) {
+		const struct trace_field *field = &class->fields[i];
+
+		if (i != plan->name.field &&
+		    event_class_add_field(without, field->name, field->type, field->size,
+					  field->base, (enum trace_field_role)field->role) < 0) {
+			event_class_destroy(without);
+			return NULL;
+		}
+	}
+	if (without)
+		event_class_finish(without);
+	return without;
 }
 
 static int common_field(const struct tep_event *event, const char *name, uint16_t *ret_offset,
@@ -405,8 +475,9 @@ static uint8_t *translate_rest(const struct format_op *op, const uint8_t *record
 }
 
 int format_translate(const struct format_plan *plan, const uint8_t *record, uint32_t record_size,
-		     uint8_t *payload, uint32_t capacity)
+		     uint8_t *payload, uint32_t capacity, bool without_name)
 {
+	uint32_t left_out = without_name ? plan->name.op : FORMAT_MAX_OPS;
 	uint8_t *to = payload;
 
 	if (record_size < plan->min_record_size || capacity < plan->max_payload_size + FORMAT_SPARE)
@@ -419,6 +490,8 @@ int format_translate(const struct format_plan *plan, const uint8_t *record, uint
 		if (op->kind == FORMAT_COPY && op->size <= 16) {
 			memcpy(to, record + op->offset, 16);
 			to += op->size;
+		} else if (i == left_out) {
+			continue;
 		} else if (op->kind == FORMAT_TEXT && op->size == 16) {
 			to = put_comm(to, record + op->offset);
 		} else {

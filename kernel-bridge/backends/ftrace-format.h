@@ -33,10 +33,18 @@ enum {
 	FORMAT_SPARE = 16, /* bytes behind a record and a payload that a move may touch */
 };
 
+/* A thread's name that a stream need not tell twice (ftrace-names.h). */
+struct format_name {
+	bool is_there;
+	uint8_t op, field; /* which of the plan's, and of the class's */
+	uint16_t tid_offset, comm_offset;
+};
+
 struct format_plan {
 	uint32_t id;		   /* common_type */
 	uint32_t min_record_size;  /* the fixed part, which a record must have */
 	uint32_t max_payload_size; /* above that only __data_loc fields go */
+	struct format_name name;
 	uint32_t nr_ops;
 	struct format_op ops[FORMAT_MAX_OPS];
 };
@@ -58,13 +66,24 @@ struct format_syscall {
  * format_read() - plan and class from a `format` text.
  * @tep: keeps what libtraceevent reads, until tep_free()
  * @class_name: ours
- * @fields: names wanted, "pid=tid comm address:x": kernel's, ours, and x for hexadecimal; NULL: all
+ * @fields: what is wanted; NULL: all. A list of KERNEL'S[=OURS][:[BYTES][x]][@TID]:
+ *
+ *	pid=tid		the kernel's pid is our tid
+ *	prio:2		two bytes of it are all it ever has: the others repeat its sign
+ *	address:x	in hexadecimal
+ *	comm@pid	the name of thread pid: can be left out where that is known
+ *
  * @ret_class: finished; the caller's
  * Return: 0; -EINVAL when it is no format; -ENOMEM.
  */
 int format_read(struct tep_handle *tep, const char *system, const char *text, size_t size,
 		const char *class_name, const char *fields, struct format_plan *ret_plan,
 		struct trace_event_class **ret_class);
+
+/* The class of events that leave the name out. Return: finished, the caller's; NULL without memory.
+ */
+struct trace_event_class *format_class_without_name(const struct format_plan *plan,
+						    const struct trace_event_class *class);
 
 /* The fields all events have. Return: 0 or -EINVAL. */
 int format_read_common(struct tep_handle *tep, const char *text, size_t size,
@@ -90,9 +109,10 @@ int format_read_arguments(struct tep_handle *tep, const char *text, size_t size,
  * @record_size: bytes at @record, from the page
  * @record: FORMAT_SPARE bytes behind it can be read
  * @capacity: bytes at @payload; plan->max_payload_size, FORMAT_SPARE and a page will do
+ * @without_name: leave out what plan->name tells of
  * Return: bytes of payload, or -EBADMSG when the record is shorter than its format.
  */
 int format_translate(const struct format_plan *plan, const uint8_t *record, uint32_t record_size,
-		     uint8_t *payload, uint32_t capacity);
+		     uint8_t *payload, uint32_t capacity, bool without_name);
 
 #endif

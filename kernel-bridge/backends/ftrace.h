@@ -9,6 +9,7 @@
 #include "kernel-bridge/backends/ftrace-events.h"
 #include "kernel-bridge/backends/ftrace-format.h"
 #include "kernel-bridge/backends/ftrace-instance.h"
+#include "kernel-bridge/backends/ftrace-names.h"
 #include "kernel-bridge/backends/ftrace-page.h"
 #include "kernel-bridge/backends/ftrace-syscalls.h"
 
@@ -23,8 +24,9 @@ struct ftrace_event {
 	char *system, *event; /* as in tracefs */
 	enum ftrace_part part;
 	struct format_plan plan;
-	struct trace_event_class *own_class;   /* ours until its first event */
-	const struct trace_event_class *class; /* the sink's, from then on */
+	struct trace_event_class *own_class;	     /* ours until its first event */
+	const struct trace_event_class *class;	     /* the sink's, from then on */
+	const struct trace_event_class *short_class; /* of events that leave a name out */
 };
 
 /* One CPU of one instance. */
@@ -37,6 +39,7 @@ struct ftrace_stream {
 	uint64_t nr_overrun_told; /* of the kernel's cumulative counts */
 	uint64_t nr_dropped_told;
 	bool had_unknown_loss;
+	struct ftrace_names names;
 };
 
 struct ftrace_instance_part {

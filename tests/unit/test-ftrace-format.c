@@ -5,6 +5,7 @@
 
 #include "kernel-bridge/backends/ftrace-events.h"
 #include "kernel-bridge/backends/ftrace-format.h"
+#include "kernel-bridge/backends/ftrace-names.h"
 #include "kernel-bridge/backends/ftrace-syscalls.h"
 #include "kernel-bridge/backend.h"
 #include "tests/tap.h"
@@ -77,7 +78,7 @@ static struct trace_event translated(const struct format_plan *plan,
 				     const struct trace_event_class *class, const uint8_t *record,
 				     uint32_t size, uint8_t *payload, uint32_t capacity)
 {
-	int ret = format_translate(plan, record, size, payload, capacity);
+	int ret = format_translate(plan, record, size, payload, capacity, false);
 	struct trace_event event = {.class = class, .payload = payload};
 
 	event.payload_size = ret > 0 ? (uint32_t)ret : 0;
@@ -94,7 +95,7 @@ static bool is_the_switch(const struct trace_event *event)
 		      "sixteen-bytes-xy") == 0 &&
 	       event_i64(event, event_class_field(class, "prev_tid")) == 812 &&
 	       event_i64(event, event_class_field(class, "prev_prio")) == -3 &&
-	       event_i64(event, event_class_field(class, "prev_state")) == INT64_MIN + 2 &&
+	       event_i64(event, event_class_field(class, "prev_state")) == 0x100 &&
 	       strcmp(event_text(event, event_class_field(class, "next_comm")), "sh") == 0 &&
 	       event_i64(event, event_class_field(class, "next_tid")) == 9 &&
 	       event_i64(event, event_class_field(class, "next_prio")) == 120;
@@ -102,7 +103,7 @@ static bool is_the_switch(const struct trace_event *event)
 
 static void test_switch(void)
 {
-	const int64_t state = INT64_MIN + 2;
+	const int64_t state = 0x100;
 	struct format_plan plan, lazy_plan;
 	struct trace_event_class *class = NULL, *lazy_class = NULL;
 	uint8_t record[72 + FORMAT_SPARE] = {0}, payload[512];
@@ -119,10 +120,10 @@ static void test_switch(void)
 	put_s32(record, 60, 120);
 	event = translated(&plan, class, record, 64, payload, sizeof(payload));
 	ok(is_the_switch(&event), "fields come under LTTng's names, with their values");
-	ok(plan.nr_ops == 4, "neighbours are copied at once: 4 operations for 7 fields");
-	ok(format_translate(&plan, record, 63, payload, sizeof(payload)) == -EBADMSG,
+	ok(event.payload_size == 17 + 3 + 2 + 2 + 3 + 3 + 2, "in 32 bytes");
+	ok(format_translate(&plan, record, 63, payload, sizeof(payload), false) == -EBADMSG,
 	   "a record that is a byte short is refused");
-	ok(format_translate(&plan, record, 64, payload, 20) == -EBADMSG,
+	ok(format_translate(&plan, record, 64, payload, 20, false) == -EBADMSG,
 	   "so is one that does not fit its destination");
 
 	ok(read_plan(lazy_switch, switch_fields(), &lazy_plan, &lazy_class) == 0,
@@ -140,6 +141,70 @@ static void test_switch(void)
 	ok(event_class_equal(class, lazy_class), "under an equal class");
 	event_class_destroy(class);
 	event_class_destroy(lazy_class);
+}
+
+/* A name that the stream has told is left out, and so is its field. */
+static void test_names(void)
+{
+	static struct ftrace_names names;
+	struct format_plan plan;
+	struct trace_event_class *class = NULL, *without;
+	uint8_t record[64 + FORMAT_SPARE] = {0}, payload[512];
+	struct trace_event event = {.payload = payload};
+
+	read_plan(usual_switch, switch_fields(), &plan, &class);
+	ok(plan.name.is_there && plan.name.tid_offset == 56 && plan.name.comm_offset == 40,
+	   "of a switch it is the next thread's name");
+	without = format_class_without_name(&plan, class);
+	ok(without && without->nr_fields == 6 && event_class_field(without, "next_comm") < 0 &&
+		   event_class_field(without, "prev_comm") == 0,
+	   "a class without it has the other fields");
+	put(record, 8, "sh", 2);
+	put(record, 40, "cat", 3);
+	put_s32(record, 24, 812);
+	put_s32(record, 56, 9);
+	put_s32(record, 60, 120);
+	event.class = without;
+	event.payload_size =
+		(uint32_t)format_translate(&plan, record, 64, payload, sizeof(payload), true);
+	ok(event.payload_size == 3 + 3 + 2 + 2 + 3 + 2 &&
+		   event_payload_check(without, payload, event.payload_size) == 0 &&
+		   event_i64(&event, event_class_field(without, "next_tid")) == 9 &&
+		   event_i64(&event, event_class_field(without, "next_prio")) == 120,
+	   "and a payload of its own");
+	ok(!ftrace_names_told(&names, 9, record + 40) && ftrace_names_told(&names, 9, record + 40),
+	   "a name is told once");
+	put(record, 40, "dog", 3);
+	ok(!ftrace_names_told(&names, 9, record + 40) && ftrace_names_told(&names, 9, record + 40),
+	   "and again when it has changed");
+	ok(!ftrace_names_told(&names, 9 + FTRACE_NAMES, record + 40) &&
+		   !ftrace_names_told(&names, 9, record + 40),
+	   "two threads in one place are told each time");
+	event_class_destroy(class);
+	event_class_destroy(without);
+}
+
+/* Numbers keep their sign when they are cut. */
+static void test_narrow(void)
+{
+	struct format_plan plan;
+	struct trace_event_class *class = NULL;
+	uint8_t record[64 + FORMAT_SPARE] = {0}, payload[512];
+	struct trace_event event;
+
+	ok(read_plan(usual_switch, "prev_prio:1 prev_pid:3x next_prio:8 next_comm@nobody", &plan,
+		     &class) == 0 &&
+		   class->fields[0].size == 1 && class->fields[1].size == 3 &&
+		   class->fields[1].base == 16 && class->fields[2].size == 4 && !plan.name.is_there,
+	   "a wish tells size and base; a size above the kernel's is the kernel's");
+	put_s32(record, 28, -3);
+	put_s32(record, 24, 0x3fffff);
+	put_s32(record, 60, -1);
+	event = translated(&plan, class, record, 64, payload, sizeof(payload));
+	ok(event_i64(&event, 0) == -3 && event_i64(&event, 1) == 0x3fffff &&
+		   event_i64(&event, 2) == -1,
+	   "and values survive");
+	event_class_destroy(class);
 }
 
 static void test_located(void)
@@ -173,10 +238,10 @@ static void test_located(void)
 	ok(event_u64(&event, 4) == 1, "a bool is a number");
 	ok(strcmp(event_text(&event, 5), "end") == 0,
 	   "__rel_data_loc counts from behind its field");
-	ok(format_translate(&plan, record, 52, payload, sizeof(payload)) == -EBADMSG,
+	ok(format_translate(&plan, record, 52, payload, sizeof(payload), false) == -EBADMSG,
 	   "text beyond the record is refused");
 	put_s32(record, 8, 0xffff | 1 << 16);
-	ok(format_translate(&plan, record, 53, payload, sizeof(payload)) == -EBADMSG,
+	ok(format_translate(&plan, record, 53, payload, sizeof(payload), false) == -EBADMSG,
 	   "an offset beyond the record is refused");
 	event_class_destroy(class);
 }
@@ -305,6 +370,8 @@ int main(void)
 {
 	tep = tep_alloc();
 	test_switch();
+	test_names();
+	test_narrow();
 	test_located();
 	test_missing();
 	test_common();
