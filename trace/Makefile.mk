@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += libtrace.la
-libtrace_la_SOURCES = trace/clock.c trace/clock.h trace/directory.c trace/directory.h \
+libtrace_la_SOURCES = trace/class-set.c trace/class-set.h trace/clock.c trace/clock.h \
+	trace/directory.c trace/directory.h \
 	trace/find.c trace/index.c trace/index.h trace/merge.c trace/merge.h \
 	trace/metadata-read.c trace/metadata-write.c trace/metadata.h trace/model.c \
 	trace/model.h trace/packet.c trace/packet.h trace/parse-time.c trace/parse-time.h \
 	trace/payload.c trace/print.c trace/print.h trace/reader.c trace/reader.h trace/repair.c \
 	trace/sidecar-read.c trace/sidecar-write.c trace/sidecar.h trace/stream-reader.c \
 	trace/stream-reader.h trace/stream-writer.c trace/threads.c trace/threads.h trace/tsdl.c \
-	trace/tsdl.h trace/writer-internal.h trace/writer.c trace/writer.h
+	trace/tsdl.h trace/trace-files.c trace/trace-files.h trace/write-queue.c \
+	trace/write-queue.h trace/writer-internal.h trace/writer.c trace/writer.h
 libtrace_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-libtrace_la_LIBADD = libbase.la $(JANSSON_LIBS)
+libtrace_la_LIBADD = libbase.la $(JANSSON_LIBS) -lpthread
 
 UNIT_TESTS += tests/unit/test-model tests/unit/test-clock tests/unit/test-merge
 tests_unit_test_model_SOURCES = tests/unit/test-model.c
@@ -18,6 +20,10 @@ tests_unit_test_clock_SOURCES = tests/unit/test-clock.c
 tests_unit_test_clock_LDADD = libtrace.la -lm
 tests_unit_test_merge_SOURCES = tests/unit/test-merge.c
 tests_unit_test_merge_LDADD = libtrace.la
+
+UNIT_TESTS += tests/unit/test-write-queue
+tests_unit_test_write_queue_SOURCES = tests/unit/test-write-queue.c tests/temp-dir.h
+tests_unit_test_write_queue_LDADD = libtrace.la
 
 UNIT_TESTS += tests/unit/test-writer tests/unit/test-sidecar tests/unit/test-metadata \
 	tests/unit/test-index tests/unit/test-reader tests/unit/test-reader-damage

@@ -1,33 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream-writer.c - events into packets, packets into a stream file and its index.
+ * stream-writer.c - events into packets, packets on their way, and those that do not arrive.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "trace/index.h"
+#include "trace/sidecar.h"
 #include "trace/writer-internal.h"
-
-static int create_files(struct trace_stream_writer *stream, const struct writer_domain *domain)
-{
-	uint8_t header[INDEX_HEADER_SIZE];
-	char index_name[sizeof(stream->name) + 4];
-
-	stream->file.fd =
-		openat(domain->dir_fd, stream->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (stream->file.fd < 0)
-		return -errno;
-	snprintf(index_name, sizeof(index_name), "%s.idx", stream->name);
-	stream->index.fd = openat(domain->index_dir_fd, index_name,
-				  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (stream->index.fd < 0)
-		return -errno;
-	index_encode_header(header);
-	return append_all(&stream->index, header, sizeof(header));
-}
 
 static bool name_is_usable(const char *name)
 {
@@ -36,36 +16,32 @@ static bool name_is_usable(const char *name)
 	       strcmp(name, "metadata") && strcmp(name, "index");
 }
 
+static bool has_stream(const struct trace_writer *writer, enum trace_domain domain,
+		       const char *name)
+{
+	for (struct trace_stream_writer *stream = writer->streams; stream; stream = stream->next)
+		if (stream->files.domain == domain && !strcmp(stream->files.name, name))
+			return true;
+	return false;
+}
+
 int trace_writer_stream(struct trace_writer *writer, enum trace_domain domain, const char *name,
 			int cpu, struct trace_stream_writer **ret_stream)
 {
 	struct trace_stream_writer *stream;
-	int ret;
 
 	if (!name_is_usable(name))
 		return -EINVAL;
-	ret = writer_open_domain(writer, domain);
-	if (ret < 0)
-		return ret;
+	if (has_stream(writer, domain, name))
+		return -EEXIST;
 	stream = calloc(1, sizeof(*stream));
 	if (!stream)
 		return -ENOMEM;
 	stream->writer = writer;
-	stream->domain = domain;
-	stream->file.fd = stream->index.fd = -1;
 	stream->cpu = cpu < 0 ? 0 : (uint32_t)cpu;
-	stream->instance = writer->domains[domain].nr_streams;
+	stream->instance = writer->domains[domain].nr_streams++;
 	stream->size = packet_header_size(domain);
-	stream->capacity = writer->packet_size;
-	snprintf(stream->name, sizeof(stream->name), "%s", name);
-	stream->buffer = malloc(stream->capacity);
-	ret = stream->buffer ? create_files(stream, &writer->domains[domain]) : -ENOMEM;
-	if (ret < 0) {
-		stream_destroy(stream);
-		return ret;
-	}
-	writer->domains[domain].nr_streams++;
-	writer->totals.bytes += stream->index.size;
+	stream_files_init(&stream->files, domain, name);
 	stream->next = writer->streams;
 	writer->streams = stream;
 	*ret_stream = stream;
@@ -74,118 +50,206 @@ int trace_writer_stream(struct trace_writer *writer, enum trace_domain domain, c
 
 void stream_destroy(struct trace_stream_writer *stream)
 {
-	if (stream->file.fd >= 0)
-		close(stream->file.fd);
-	if (stream->index.fd >= 0)
-		close(stream->index.fd);
-	free(stream->buffer);
+	stream_files_close(&stream->files);
+	free(stream->packet);
 	free(stream);
 }
 
-/* A packet without its index entry: give the index up, readers make their own. */
-static void write_index_entry(struct trace_stream_writer *stream, uint64_t offset,
-			      const struct packet_info *info)
+/* Counts events as discarded, in one interval with those lost right before. */
+static void lose(struct trace_stream_writer *stream, struct loss *loss, uint64_t count,
+		 uint64_t begin_ns, uint64_t end_ns)
 {
-	uint8_t entry[INDEX_ENTRY_SIZE];
-	char name[sizeof(stream->name) + 4];
+	if (!count)
+		return;
+	if (!loss->count)
+		loss->begin_ns = begin_ns;
+	loss->count += count;
+	loss->end_ns = end_ns;
+	stream->discarded += count;
+	stream->writer->nr_discarded += count;
+}
 
-	if (stream->index.fd < 0)
-		return;
-	index_encode_entry(entry, offset, info);
-	if (append_all(&stream->index, entry, sizeof(entry)) == 0) {
-		stream->writer->totals.bytes += sizeof(entry);
-		return;
+static int tell_loss(struct trace_stream_writer *stream, const char *source, uint64_t count,
+		     uint64_t begin_ns, uint64_t end_ns)
+{
+	struct sidecar_loss loss = {.begin_ns = begin_ns, .end_ns = end_ns, .discarded = count};
+	char *line;
+	int ret;
+
+	snprintf(loss.source, sizeof(loss.source), "%s", source);
+	line = sidecar_format_loss(&loss);
+	ret = line ? trace_writer_sidecar(stream->writer, line) : -ENOMEM;
+	free(line);
+	return ret;
+}
+
+/* Without memory for it, it is told another time. */
+static int tell_lost(struct trace_stream_writer *stream, struct loss *loss)
+{
+	int ret = 0;
+
+	if (loss->count)
+		ret = tell_loss(stream, stream->files.name, loss->count, loss->begin_ns,
+				loss->end_ns);
+	if (ret != -ENOMEM)
+		loss->count = 0;
+	return ret;
+}
+
+int stream_tell_losses(struct trace_stream_writer *stream)
+{
+	int ret = tell_lost(stream, &stream->refused), failed_ret;
+
+	failed_ret = tell_lost(stream, &stream->failed);
+	return ret ? ret : failed_ret;
+}
+
+static void run_packet(struct write_job *job)
+{
+	struct packet_buffer *packet = (struct packet_buffer *)job;
+	struct trace_stream_writer *stream = packet->stream;
+	struct trace_writer *writer = stream->writer;
+
+	/* The uuid does not change, and the rest is this side's. */
+	packet->ret = stream_files_packet(&writer->files, &stream->files,
+					  writer->domains[stream->files.domain].origin.uuid,
+					  packet->bytes, &packet->info);
+}
+
+int stream_packet_done(struct packet_buffer *packet)
+{
+	struct trace_stream_writer *stream = packet->stream;
+	struct trace_writer *writer = stream->writer;
+	int ret = packet->ret;
+
+	if (ret < 0) {
+		writer->nr_events -= packet->nr_events;
+		lose(stream, &stream->failed, packet->nr_events, packet->info.begin_ns,
+		     packet->info.end_ns);
+	} else {
+		/* Those lost before it lie before it. */
+		ret = tell_lost(stream, &stream->failed);
 	}
-	stream->writer->totals.bytes -= stream->index.size;
-	close(stream->index.fd);
-	stream->index.fd = -1;
-	snprintf(name, sizeof(name), "%s.idx", stream->name);
-	unlinkat(stream->writer->domains[stream->domain].index_dir_fd, name, 0);
+	writer_put_buffer(writer, packet);
+	return ret;
 }
 
 /* Starts the next packet. */
 static void reset_packet(struct trace_stream_writer *stream)
 {
-	stream->size = packet_header_size(stream->domain);
+	stream->size = packet_header_size(stream->files.domain);
 	stream->nr_events = 0;
 }
 
-/* Return: 0, or -errno; then the packet's events are counted as discarded. */
-static int write_packet(struct trace_stream_writer *stream, uint64_t end_ns)
+static void fill_info(struct trace_stream_writer *stream, uint64_t end_ns)
 {
-	struct trace_writer *writer = stream->writer;
-	uint64_t offset = stream->file.size, nr_events = stream->nr_events;
-	uint64_t begin_ns = nr_events ? stream->begin_ns : end_ns;
-	struct packet_info info = {
+	struct packet_buffer *packet = stream->packet;
+
+	packet->stream = stream;
+	packet->nr_events = stream->nr_events;
+	packet->info = (struct packet_info){
 		.instance = stream->instance,
-		.begin_ns = begin_ns,
+		.begin_ns = stream->nr_events ? stream->begin_ns : end_ns,
 		.end_ns = end_ns,
 		.content_size = stream->size,
 		.size = (stream->size + PACKET_ALIGN - 1) / PACKET_ALIGN * PACKET_ALIGN,
-		.number = stream->number,
 		.discarded = stream->discarded,
 		.cpu = stream->cpu,
 	};
-	int ret;
+	memset(packet->bytes + stream->size, 0, packet->info.size - stream->size);
+}
 
-	packet_encode(stream->buffer, stream->domain, writer->domains[stream->domain].origin.uuid,
-		      &info);
-	memset(stream->buffer + stream->size, 0, info.size - stream->size);
+/* The queue takes no more: the events are lost, the buffer goes on. */
+static void refuse_packet(struct trace_stream_writer *stream, uint64_t end_ns)
+{
+	stream->writer->nr_events -= stream->nr_events;
+	lose(stream, &stream->refused, stream->nr_events, stream->begin_ns, end_ns);
 	reset_packet(stream);
-	ret = append_all(&stream->file, stream->buffer, info.size);
-	if (ret < 0) {
-		writer->totals.events -= nr_events;
-		if (nr_events)
-			trace_stream_discarded(stream, stream->name, nr_events, begin_ns, end_ns);
-		return ret;
+}
+
+/* Return: 0; without a queue, -errno: the packet's events are counted as discarded. */
+static int send_packet(struct trace_stream_writer *stream, uint64_t end_ns)
+{
+	struct trace_writer *writer = stream->writer;
+	struct packet_buffer *packet = stream->packet;
+
+	/* Classes that another writer added to the set; without memory it goes like a full queue.
+	 */
+	if (writer_describe(writer, stream->files.domain) == -ENOMEM) {
+		refuse_packet(stream, end_ns);
+		return -ENOMEM;
 	}
-	writer->totals.bytes += info.size;
-	stream->discarded_written = info.discarded;
+	fill_info(stream, end_ns);
+	packet->job = (struct write_job){
+		.run = run_packet, .size = packet->capacity, .done = &writer->done};
+	stream->packet = NULL;
+	stream->discarded_told = stream->discarded;
 	stream->last_ns = end_ns;
-	stream->number++;
-	write_index_entry(stream, offset, &info);
-	return 0;
+	reset_packet(stream);
+	if (!writer->queue) {
+		run_packet(&packet->job);
+		return stream_packet_done(packet);
+	}
+	write_queue_put(writer->queue, &packet->job);
+	/* What was refused before it lies before it. */
+	return tell_lost(stream, &stream->refused);
+}
+
+static bool has_room(const struct trace_stream_writer *stream)
+{
+	struct trace_writer *writer = stream->writer;
+
+	return !writer->queue || write_queue_has_room(writer->queue, stream->packet->capacity);
 }
 
 int stream_flush(struct trace_stream_writer *stream, uint64_t end_ns, bool is_last)
 {
-	bool has_news = is_last && stream->discarded != stream->discarded_written;
+	bool has_news = is_last && stream->discarded != stream->discarded_told;
 
 	if (!stream->nr_events && !has_news)
 		return 0;
-	return write_packet(stream, end_ns > stream->last_ns ? end_ns : stream->last_ns);
+	if (!stream->packet)
+		stream->packet = writer_take_buffer(stream->writer, 0);
+	if (!stream->packet)
+		return -ENOMEM;
+	/* It may become full before there is room again, and is refused only then. */
+	if (!has_room(stream))
+		return 0;
+	return send_packet(stream, end_ns > stream->last_ns ? end_ns : stream->last_ns);
 }
 
-/* An event larger than the buffer gets a packet of its own size. */
-static int grow_buffer(struct trace_stream_writer *stream, uint64_t needed)
+/* Return: 0; -errno of writing it. */
+static int end_packet(struct trace_stream_writer *stream)
 {
-	uint8_t *buffer;
-
-	if (needed > PACKET_MAX_SIZE)
-		return -EMSGSIZE;
-	buffer = realloc(stream->buffer, needed);
-	if (!buffer)
-		return -ENOMEM;
-	stream->buffer = buffer;
-	stream->capacity = (uint32_t)needed;
+	writer_reap(stream->writer);
+	if (has_room(stream))
+		return send_packet(stream, stream->last_ns);
+	refuse_packet(stream, stream->last_ns);
 	return 0;
 }
 
-/* Room for @needed bytes in the packet. Return: 0; -errno of writing the one that was full. */
-static int make_room(struct trace_stream_writer *stream, uint64_t needed)
+/* An event larger than the buffer gets a packet of its own size. Return: 0, -EMSGSIZE, -ENOMEM. */
+static int take_buffer(struct trace_stream_writer *stream, uint64_t needed)
 {
-	int ret;
-
-	if (stream->size + needed <= stream->capacity)
+	if (needed > PACKET_MAX_SIZE)
+		return -EMSGSIZE;
+	if (stream->packet && stream->packet->capacity >= needed)
 		return 0;
-	if (stream->nr_events) {
-		ret = write_packet(stream, stream->last_ns);
-		if (ret < 0)
-			return ret;
-		if (stream->size + needed <= stream->capacity)
-			return 0;
-	}
-	return grow_buffer(stream, stream->size + needed);
+	free(stream->packet);
+	stream->packet = writer_take_buffer(stream->writer, (uint32_t)needed);
+	return stream->packet ? 0 : -ENOMEM;
+}
+
+/* Room for @needed bytes in the packet. Return: 0; -EMSGSIZE, -ENOMEM: there is none. *ret_written:
+ * how it went with the one that was full. */
+static int make_room(struct trace_stream_writer *stream, uint64_t needed, int *ret_written)
+{
+	*ret_written = 0;
+	if (stream->packet && stream->size + needed <= stream->packet->capacity)
+		return 0;
+	if (stream->nr_events)
+		*ret_written = end_packet(stream);
+	return take_buffer(stream, stream->size + needed);
 }
 
 static uint32_t encode_small(uint8_t *bytes, uint32_t id, uint64_t stamp, uint64_t since_last)
@@ -219,9 +283,9 @@ static uint32_t encode_head(uint8_t *bytes, const struct trace_event *event, uin
 
 	if (event->class->domain == TRACE_KERNEL) {
 		size = encode_small(bytes, id, event->stamp, since_last);
-		put_u24(bytes + size, (uint32_t)event->tid |
-					      (uint32_t)(event->context >> KERNEL_CONTEXT_SHIFT)
-						      << KERNEL_TID_BITS);
+		put_u24(bytes + size,
+			(uint32_t)event->tid | (uint32_t)(event->context >> KERNEL_CONTEXT_SHIFT)
+						       << KERNEL_TID_BITS);
 		return size + KERNEL_CONTEXT_SIZE;
 	}
 	size = encode_compact(bytes, id, event->stamp, since_last);
@@ -240,43 +304,36 @@ static bool context_fits(const struct trace_event *event)
 
 int trace_stream_append(struct trace_stream_writer *stream, const struct trace_event *event)
 {
-	uint64_t since_last;
-	int ret;
+	uint8_t *bytes;
+	int ret, written;
 
-	if (event->stamp < stream->last_ns || event->class->domain != stream->domain ||
+	if (event->stamp < stream->last_ns || event->class->domain != stream->files.domain ||
 	    !context_fits(event))
 		return -EINVAL;
-	ret = make_room(stream, (uint64_t)EVENT_MAX_HEADER + EVENT_MAX_CONTEXT +
-					event->payload_size + PACKET_ALIGN);
+	ret = make_room(stream,
+			(uint64_t)EVENT_MAX_HEADER + EVENT_MAX_CONTEXT + event->payload_size +
+				PACKET_ALIGN,
+			&written);
 	if (ret < 0) {
-		trace_stream_discarded(stream, stream->name, 1, event->stamp, event->stamp);
+		lose(stream, &stream->refused, 1, event->stamp, event->stamp);
 		return ret;
 	}
 	if (!stream->nr_events)
 		stream->begin_ns = stream->last_ns = event->stamp;
-	since_last = event->stamp - stream->last_ns;
-	stream->size += encode_head(stream->buffer + stream->size, event, since_last);
-	memcpy(stream->buffer + stream->size, event->payload, event->payload_size);
-	stream->size += event->payload_size;
+	bytes = stream->packet->bytes + stream->size;
+	bytes += encode_head(bytes, event, event->stamp - stream->last_ns);
+	memcpy(bytes, event->payload, event->payload_size);
+	stream->size = (uint32_t)(bytes + event->payload_size - stream->packet->bytes);
 	stream->last_ns = event->stamp;
 	stream->nr_events++;
-	stream->writer->totals.events++;
-	return 0;
+	stream->writer->nr_events++;
+	return written;
 }
 
 int trace_stream_discarded(struct trace_stream_writer *stream, const char *source, uint64_t count,
 			   uint64_t begin_ns, uint64_t end_ns)
 {
-	struct sidecar_loss loss = {.begin_ns = begin_ns, .end_ns = end_ns, .discarded = count};
-	char *line;
-	int ret = -ENOMEM;
-
 	stream->discarded += count;
-	stream->writer->totals.discarded += count;
-	snprintf(loss.source, sizeof(loss.source), "%s", source);
-	line = sidecar_format_loss(&loss);
-	if (line)
-		ret = trace_writer_sidecar(stream->writer, line);
-	free(line);
-	return ret;
+	stream->writer->nr_discarded += count;
+	return tell_loss(stream, source, count, begin_ns, end_ns);
 }

@@ -1,74 +1,102 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer-internal.h - what writer.c (the directory) and stream-writer.c (its streams) share.
+ * writer-internal.h - what writer.c (the trace) and stream-writer.c (its streams) share.
+ *
+ * A writer has two sides. This one makes text and packets, and belongs to the thread that uses the
+ * writer; trace-files.h writes them. In between lies the queue, where there is one.
  */
 #ifndef TRACE_WRITER_INTERNAL_H
 #define TRACE_WRITER_INTERNAL_H
 
 #include "trace/metadata.h"
+#include "trace/trace-files.h"
 #include "trace/writer.h"
 
-/* A file that only grows: what a short write left is cut off again. */
-struct append_file {
-	int fd; /* -1: none */
-	uint64_t size;
-};
+/* Buffers kept for the next packet; more are given back to the system. */
+#define MAX_SPARE_PACKETS 4
 
 struct writer_domain {
-	int dir_fd, index_dir_fd; /* -1 until the first class or stream */
-	struct append_file metadata;
 	struct metadata_origin origin; /* uuid differs between domains */
-	struct {
-		struct trace_event_class **items;
-		size_t nr, capacity;
-	} classes;
+	size_t nr_described;	       /* classes whose metadata is on its way */
+	bool has_preamble;
 	uint64_t nr_streams;
+};
+
+/* A packet under construction, on its way, or written. */
+struct packet_buffer {
+	struct write_job job;
+	struct trace_stream_writer *stream;
+	struct packet_info info;
+	uint64_t nr_events;
+	int ret; /* of writing it */
+	uint32_t capacity;
+	uint8_t bytes[];
+};
+
+/* Events that were lost one after the other, not yet told. */
+struct loss {
+	uint64_t count, begin_ns, end_ns;
 };
 
 struct trace_stream_writer {
 	struct trace_writer *writer;
 	struct trace_stream_writer *next;
-	enum trace_domain domain;
-	struct append_file file, index;
-	char name[64];
 	uint32_t cpu;
 	uint64_t instance;
-	/* The packet under construction; its header is written last. */
-	uint8_t *buffer;
-	uint32_t size, capacity;
-	uint64_t begin_ns;
-	uint64_t nr_events;
+	struct packet_buffer *packet; /* NULL until its first event */
+	uint32_t size;		      /* in use, header included */
+	uint64_t begin_ns, nr_events;
 	/* Of the whole stream. */
 	uint64_t last_ns;   /* stamp of the last event, or end of the last packet if later */
-	uint64_t number;    /* of the packet */
 	uint64_t discarded; /* cumulative */
-	uint64_t discarded_written;
+	uint64_t discarded_told;
+	struct loss refused; /* no room in the queue */
+	struct loss failed;  /* could not be written */
+
+	struct stream_files files; /* the other side's, but for its domain and name */
 };
 
 struct trace_writer {
-	int dir_fd;
+	struct write_queue *queue; /* NULL: writes at once */
+	struct write_done done;
+	struct class_set *classes;
+	bool owns_classes;
 	uint32_t packet_size;
-	struct append_file sidecar;
 	struct {
-		char *items; /* lines not yet written */
+		char *items; /* lines of the sidecar, not yet on their way */
 		size_t nr, capacity;
 	} lines;
 	struct writer_domain domains[TRACE_NR_DOMAINS];
 	struct trace_stream_writer *streams;
-	struct trace_writer_totals totals;
+	struct packet_buffer *spare; /* a list by job.next */
+	uint32_t nr_spare;
+	uint64_t nr_events, nr_discarded;
 	uint32_t clock_error_ns;
+
+	struct trace_files files; /* the other side's */
 };
 
-/* Writes all or nothing, at the file's end. Return: 0 or -errno. */
-int append_all(struct append_file *file, const void *bytes, size_t size);
+/* Sends what the set has of a domain's classes. Return: 0, -ENOMEM, -errno of writing at once. */
+int writer_describe(struct trace_writer *writer, enum trace_domain domain);
 
-/* Creates a domain's folder, index folder and metadata, if they are not there. */
-int writer_open_domain(struct trace_writer *writer, enum trace_domain domain);
+/* Takes back the packets that the queue has written, or could not write. */
+void writer_reap(struct trace_writer *writer);
 
-/* Writes what is buffered as a packet that ends at @end_ns or with its last event, if that is
+/* A buffer of at least that size. Return: the caller's, or NULL without memory. */
+struct packet_buffer *writer_take_buffer(struct trace_writer *writer, uint32_t capacity);
+void writer_put_buffer(struct trace_writer *writer, struct packet_buffer *packet);
+
+/* Sends what is buffered as a packet that ends at @end_ns or with its last event, if that is
  * later. With nothing buffered: an empty packet where there are discarded events to tell and
  * @is_last. */
 int stream_flush(struct trace_stream_writer *stream, uint64_t end_ns, bool is_last);
+
+/* A packet came back. Return: how its writing went. */
+int stream_packet_done(struct packet_buffer *packet);
+
+/* Tells what was lost. */
+int stream_tell_losses(struct trace_stream_writer *stream);
+
 void stream_destroy(struct trace_stream_writer *stream);
 
 #endif

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer.c - the trace directory: its folders, metadata and sidecar.
- *
- * While it is open, the sidecar is locked (flock): trace_repair() keeps off a running recording.
+ * writer.c - the trace: its classes, its sidecar, its end.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/array.h"
-#include "trace/directory.h"
+#include "trace/sidecar.h"
 #include "trace/writer-internal.h"
 
 #define DEFAULT_PACKET_SIZE (256u << 10)
@@ -22,27 +16,13 @@
 /* Lines of the sidecar wait for the next flush, but not more than this. */
 #define MAX_PENDING_LINES (256u << 10)
 
-int append_all(struct append_file *file, const void *bytes, size_t size)
-{
-	ssize_t written;
-	int ret;
-
-	do
-		written = pwrite(file->fd, bytes, size, (off_t)file->size);
-	while (written < 0 && errno == EINTR);
-	ret = -errno;
-	if (written == (ssize_t)size) {
-		file->size += size;
-		return 0;
-	}
-	if (written >= 0) {
-		ret = -ENOSPC;
-		/* Readers refuse a partial tail; if even this fails they cut it. */
-		if (ftruncate(file->fd, (off_t)file->size) < 0)
-			ret = -errno;
-	}
-	return ret;
-}
+/* Text for the queue: a domain's metadata, or the sidecar. */
+struct text_job {
+	struct write_job job;
+	struct trace_writer *writer;
+	struct file_text *text;
+	int domain; /* -1: the sidecar */
+};
 
 static void read_boot_id(char boot_id[37])
 {
@@ -65,244 +45,168 @@ static int make_uuid(uint8_t uuid[PACKET_UUID_SIZE])
 	return 0;
 }
 
-/* Makes a folder below @parent_fd and opens it. Return: its fd, or -errno. */
-static int make_dir(int parent_fd, const char *name)
+static int write_text(struct trace_writer *writer, int domain, struct file_text *text)
 {
-	int fd;
-
-	if (mkdirat(parent_fd, name, 0755) < 0 && errno != EEXIST)
-		return -errno;
-	fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (domain < 0)
+		return trace_files_sidecar(&writer->files, text);
+	return trace_files_metadata(&writer->files, (enum trace_domain)domain, text);
 }
 
-static int write_preamble(struct trace_writer *writer, enum trace_domain domain)
+static void run_text(struct write_job *job)
 {
-	struct append_file *metadata = &writer->domains[domain].metadata;
-	char *text = metadata_format_preamble(domain, &writer->domains[domain].origin);
-	int ret = text ? append_all(metadata, text, strlen(text)) : -ENOMEM;
+	struct text_job *self = (struct text_job *)job;
 
-	free(text);
-	if (ret == 0)
-		writer->totals.bytes += metadata->size;
-	return ret;
+	/* What failed waits in the files, and is noted there. */
+	(void)write_text(self->writer, self->domain, self->text);
+	free(self);
 }
 
-int writer_open_domain(struct trace_writer *writer, enum trace_domain domain)
+/* Text on its way. Return: 0; -ENOMEM: it is not; without a queue, -errno: it waits. */
+static int send_text(struct trace_writer *writer, int domain, const char *bytes, size_t size)
 {
-	struct writer_domain *self = &writer->domains[domain];
-	int ret;
+	struct file_text *text = file_text_create(bytes, size);
+	struct text_job *self;
 
-	if (self->metadata.size) /* the last thing made below */
-		return 0;
-	if (self->dir_fd < 0)
-		self->dir_fd = make_dir(writer->dir_fd, trace_domain_dirs[domain]);
-	if (self->dir_fd < 0)
-		return self->dir_fd;
-	if (self->index_dir_fd < 0)
-		self->index_dir_fd = make_dir(self->dir_fd, "index");
-	if (self->index_dir_fd < 0)
-		return self->index_dir_fd;
-	if (self->metadata.fd < 0)
-		self->metadata.fd =
-			openat(self->dir_fd, "metadata", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	if (self->metadata.fd < 0)
-		return -errno;
-	ret = make_uuid(self->origin.uuid);
-	return ret < 0 ? ret : write_preamble(writer, domain);
-}
-
-/* 1 when the directory has nothing in it, 0 when it has, -errno. */
-static int dir_is_empty(int dir_fd)
-{
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	int is_empty = 1;
-
-	if (!dir) {
-		is_empty = -errno;
-		if (fd >= 0)
-			close(fd);
-		return is_empty;
+	if (!text)
+		return -ENOMEM;
+	if (!writer->queue)
+		return write_text(writer, domain, text);
+	self = malloc(sizeof(*self));
+	if (!self) {
+		free(text);
+		return -ENOMEM;
 	}
-	while ((entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			is_empty = 0;
-	closedir(dir);
-	return is_empty;
-}
-
-static int open_sidecar(struct trace_writer *writer)
-{
-	int dir_fd = make_dir(writer->dir_fd, "weft");
-
-	if (dir_fd < 0)
-		return dir_fd;
-	writer->sidecar.fd =
-		openat(dir_fd, "sidecar", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	close(dir_fd);
-	if (writer->sidecar.fd < 0)
-		return -errno;
-	/* A file system without locks: repair then has only the end line to go by. */
-	flock(writer->sidecar.fd, LOCK_EX | LOCK_NB);
+	*self = (struct text_job){
+		.job = {.run = run_text, .size = sizeof(*self) + size},
+		.writer = writer,
+		.text = text,
+		.domain = domain,
+	};
+	write_queue_put(writer->queue, &self->job);
 	return 0;
 }
 
-static int open_dir(struct trace_writer *writer, const char *dir)
+/* Formatted text, which is freed. Return: as send_text(). */
+static int send_formatted(struct trace_writer *writer, int domain, char *text)
 {
-	int ret;
+	int ret = text ? send_text(writer, domain, text, strlen(text)) : -ENOMEM;
 
-	writer->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (writer->dir_fd < 0)
-		return -errno;
-	ret = dir_is_empty(writer->dir_fd);
-	if (ret <= 0)
-		return ret < 0 ? ret : -EEXIST;
-	return open_sidecar(writer);
+	free(text);
+	return ret;
 }
 
-static void close_fd(int *fd)
+int writer_describe(struct trace_writer *writer, enum trace_domain domain)
 {
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
+	struct writer_domain *self = &writer->domains[domain];
+	const struct trace_event_class *class;
+	int ret = 0, sent;
+
+	if (!self->has_preamble) {
+		ret = send_formatted(writer, domain,
+				     metadata_format_preamble(domain, &self->origin));
+		if (ret == -ENOMEM)
+			return ret;
+		self->has_preamble = true;
+	}
+	while ((class = class_set_get(writer->classes, domain, self->nr_described))) {
+		sent = send_formatted(writer, domain, metadata_format_class(class));
+		if (sent == -ENOMEM)
+			return sent;
+		ret = ret ? ret : sent;
+		self->nr_described++;
+	}
+	return ret;
 }
 
 static void writer_free(struct trace_writer *writer)
 {
 	struct trace_stream_writer *stream;
+	struct packet_buffer *packet;
 
 	while ((stream = writer->streams)) {
 		writer->streams = stream->next;
 		stream_destroy(stream);
 	}
-	for (int i = 0; i < TRACE_NR_DOMAINS; i++) {
-		struct writer_domain *domain = &writer->domains[i];
-
-		for (size_t j = 0; j < domain->classes.nr; j++)
-			event_class_destroy(domain->classes.items[j]);
-		array_fini(&domain->classes);
-		close_fd(&domain->metadata.fd);
-		close_fd(&domain->index_dir_fd);
-		close_fd(&domain->dir_fd);
+	while ((packet = writer->spare)) {
+		writer->spare = (struct packet_buffer *)packet->job.next;
+		free(packet);
 	}
-	close_fd(&writer->sidecar.fd);
-	close_fd(&writer->dir_fd);
+	trace_files_close(&writer->files);
+	if (writer->owns_classes)
+		class_set_destroy(writer->classes);
 	array_fini(&writer->lines);
 	free(writer);
 }
 
-static struct trace_writer *writer_alloc(const struct trace_writer_config *config)
+/* Return: 0, -ENOMEM, -EIO. */
+static int writer_init(struct trace_writer *writer, const struct trace_writer_config *config)
 {
-	struct trace_writer *writer = calloc(1, sizeof(*writer));
 	uint32_t size = config->packet_size ? config->packet_size : DEFAULT_PACKET_SIZE;
+	int ret = 0;
 
-	if (!writer)
-		return NULL;
-	writer->dir_fd = writer->sidecar.fd = -1;
+	writer->queue = config->queue;
 	writer->packet_size = size < MIN_PACKET_SIZE   ? MIN_PACKET_SIZE
 			      : size > PACKET_MAX_SIZE ? PACKET_MAX_SIZE
 						       : size;
-	for (int i = 0; i < TRACE_NR_DOMAINS; i++) {
-		struct writer_domain *domain = &writer->domains[i];
+	for (int i = 0; ret == 0 && i < TRACE_NR_DOMAINS; i++) {
+		struct metadata_origin *origin = &writer->domains[i].origin;
 
-		domain->dir_fd = domain->index_dir_fd = domain->metadata.fd = -1;
-		domain->origin.realtime_offset_ns = config->realtime_offset_ns;
-		snprintf(domain->origin.clock_name, sizeof(domain->origin.clock_name), "%s",
+		origin->realtime_offset_ns = config->realtime_offset_ns;
+		snprintf(origin->clock_name, sizeof(origin->clock_name), "%s",
 			 config->clock_name ? config->clock_name : "");
-		read_boot_id(domain->origin.boot_id);
+		read_boot_id(origin->boot_id);
+		ret = make_uuid(origin->uuid);
 	}
-	return writer;
+	writer->owns_classes = !config->classes;
+	writer->classes = config->classes ? config->classes : class_set_create();
+	return ret < 0 ? ret : writer->classes ? 0 : -ENOMEM;
 }
 
 int trace_writer_create(const struct trace_writer_config *config, struct trace_writer **ret_writer)
 {
-	struct trace_writer *writer = writer_alloc(config);
-	bool made_dir;
+	struct trace_writer *writer = calloc(1, sizeof(*writer));
 	int ret;
 
 	if (!writer)
 		return -ENOMEM;
-	made_dir = mkdir(config->dir, 0755) == 0;
-	ret = open_dir(writer, config->dir);
+	ret = trace_files_open(&writer->files, config->dir);
 	if (ret < 0) {
-		if (writer->dir_fd >= 0 && ret != -EEXIST)
-			unlinkat(writer->dir_fd, "weft", AT_REMOVEDIR);
+		free(writer);
+		return ret;
+	}
+	ret = writer_init(writer, config);
+	if (ret < 0) {
 		writer_free(writer);
-		if (made_dir)
-			rmdir(config->dir);
 		return ret;
 	}
 	*ret_writer = writer;
 	return 0;
 }
 
-static const struct trace_event_class *find_equal(const struct writer_domain *domain,
-						  const struct trace_event_class *class)
-{
-	for (size_t i = 0; i < domain->classes.nr; i++)
-		if (event_class_equal(domain->classes.items[i], class))
-			return domain->classes.items[i];
-	return NULL;
-}
-
-static int write_class(struct trace_writer *writer, struct writer_domain *domain,
-		       const struct trace_event_class *class)
-{
-	char *text = metadata_format_class(class);
-	int ret = text ? append_all(&domain->metadata, text, strlen(text)) : -ENOMEM;
-
-	if (ret == 0)
-		writer->totals.bytes += strlen(text);
-	free(text);
-	return ret;
-}
-
 int trace_writer_class(struct trace_writer *writer, struct trace_event_class *class,
 		       const struct trace_event_class **ret_class)
 {
-	struct writer_domain *domain = &writer->domains[class->domain];
-	const struct trace_event_class *equal = find_equal(domain, class);
-	struct trace_event_class **slot;
-	int ret;
+	enum trace_domain domain = class->domain;
+	int ret = class_set_add(writer->classes, class, ret_class);
 
-	if (equal) {
-		event_class_destroy(class);
-		*ret_class = equal;
-		return 0;
-	}
-	if (domain->classes.nr >= METADATA_MAX_ID)
-		return -ENOSPC;
-	ret = writer_open_domain(writer, class->domain);
 	if (ret < 0)
 		return ret;
-	slot = array_push(&domain->classes);
-	if (!slot)
-		return -ENOMEM;
-	class->id = (uint32_t)(domain->classes.nr - 1);
-	ret = write_class(writer, domain, class);
-	if (ret < 0) {
-		domain->classes.nr--;
-		return ret;
-	}
-	*slot = class;
-	*ret_class = class;
+	/* What fails now is done with the first packet, or noted as an error of the files. */
+	(void)writer_describe(writer, domain);
 	return 0;
 }
 
-static int write_lines(struct trace_writer *writer)
+/* Return: 0, or -errno: they stay, in one place or the other, and are tried again. */
+static int send_lines(struct trace_writer *writer)
 {
 	int ret;
 
 	if (!writer->lines.nr)
-		return 0;
-	ret = append_all(&writer->sidecar, writer->lines.items, writer->lines.nr);
-	if (ret < 0) /* they stay, and are tried again */
-		return ret;
-	writer->totals.bytes += writer->lines.nr;
-	writer->lines.nr = 0;
-	return 0;
+		return writer->queue ? 0 : trace_files_sidecar(&writer->files, NULL);
+	ret = send_text(writer, -1, writer->lines.items, writer->lines.nr);
+	if (ret != -ENOMEM)
+		writer->lines.nr = 0;
+	return ret;
 }
 
 static int reserve_lines(struct trace_writer *writer, size_t needed)
@@ -332,18 +236,62 @@ int trace_writer_sidecar(struct trace_writer *writer, const char *json_line)
 	memcpy(writer->lines.items + writer->lines.nr, json_line, length);
 	writer->lines.items[writer->lines.nr + length] = '\n';
 	writer->lines.nr += length + 1;
-	return writer->lines.nr > MAX_PENDING_LINES ? write_lines(writer) : 0;
+	return writer->lines.nr > MAX_PENDING_LINES ? send_lines(writer) : 0;
+}
+
+struct packet_buffer *writer_take_buffer(struct trace_writer *writer, uint32_t capacity)
+{
+	struct packet_buffer *packet = writer->spare;
+
+	if (capacity < writer->packet_size)
+		capacity = writer->packet_size;
+	if (packet && packet->capacity >= capacity) {
+		writer->spare = (struct packet_buffer *)packet->job.next;
+		writer->nr_spare--;
+		return packet;
+	}
+	packet = malloc(sizeof(*packet) + capacity);
+	if (packet)
+		packet->capacity = capacity;
+	return packet;
+}
+
+void writer_put_buffer(struct trace_writer *writer, struct packet_buffer *packet)
+{
+	/* Larger ones were for one large event. */
+	if (writer->nr_spare == MAX_SPARE_PACKETS || packet->capacity != writer->packet_size) {
+		free(packet);
+		return;
+	}
+	packet->job.next = (struct write_job *)writer->spare;
+	writer->spare = packet;
+	writer->nr_spare++;
+}
+
+void writer_reap(struct trace_writer *writer)
+{
+	struct write_job *job, *next;
+
+	if (!writer->queue)
+		return;
+	for (job = write_queue_take(writer->queue, &writer->done); job; job = next) {
+		next = job->next;
+		(void)stream_packet_done((struct packet_buffer *)job);
+	}
 }
 
 static int flush_all(struct trace_writer *writer, uint64_t end_ns, bool is_last)
 {
 	int ret, first_error = 0;
 
+	writer_reap(writer);
 	for (struct trace_stream_writer *stream = writer->streams; stream; stream = stream->next) {
 		ret = stream_flush(stream, end_ns, is_last);
 		first_error = first_error ? first_error : ret;
+		ret = stream_tell_losses(stream);
+		first_error = first_error ? first_error : ret;
 	}
-	ret = write_lines(writer);
+	ret = send_lines(writer);
 	return first_error ? first_error : ret;
 }
 
@@ -357,29 +305,84 @@ void trace_writer_clock_error(struct trace_writer *writer, uint32_t error_ns)
 	writer->clock_error_ns = error_ns;
 }
 
-struct trace_writer_totals trace_writer_totals(const struct trace_writer *writer)
+struct trace_writer_totals trace_writer_totals(struct trace_writer *writer)
 {
-	return writer->totals;
+	writer_reap(writer);
+	return (struct trace_writer_totals){
+		.events = writer->nr_events,
+		.discarded = writer->nr_discarded,
+		/* Relaxed: a figure for people. */
+		.bytes = atomic_load_explicit(&writer->files.bytes, memory_order_relaxed),
+	};
+}
+
+int trace_writer_error(const struct trace_writer *writer)
+{
+	/* Relaxed: for people to read. */
+	return atomic_load_explicit(&writer->files.error, memory_order_relaxed);
 }
 
 static int write_end(struct trace_writer *writer, uint64_t now_ns)
 {
-	char *line = sidecar_format_end(now_ns, writer->totals.events, writer->totals.discarded,
+	char *line = sidecar_format_end(now_ns, writer->nr_events, writer->nr_discarded,
 					writer->clock_error_ns);
 	int ret = line ? trace_writer_sidecar(writer, line) : -ENOMEM;
 
 	free(line);
-	return ret ? ret : write_lines(writer);
+	if (ret == 0)
+		ret = send_lines(writer);
+	return ret ? ret : trace_writer_error(writer);
+}
+
+/* The end of a writer that has no queue, or no longer. */
+static int close_now(struct trace_writer *writer, uint64_t now_ns,
+		     struct trace_writer_totals *ret_totals)
+{
+	int ret = flush_all(writer, now_ns, true);
+	int end_ret = write_end(writer, now_ns);
+
+	*ret_totals = trace_writer_totals(writer);
+	writer_free(writer);
+	return ret ? ret : end_ret;
+}
+
+static void run_close(struct write_job *job)
+{
+	struct trace_close *self = (struct trace_close *)job;
+
+	/* Everything sent before has been written: from here on the writer is ours. */
+	writer_reap(self->writer);
+	self->writer->queue = NULL;
+	self->ret = close_now(self->writer, self->now_ns, &self->totals);
+	self->writer = NULL;
+	/* Release pairs with the acquire in trace_close_is_done(). */
+	atomic_store_explicit(&self->is_done, true, memory_order_release);
+}
+
+void trace_writer_close_later(struct trace_writer *writer, uint64_t now_ns,
+			      struct trace_close *close)
+{
+	*close = (struct trace_close){
+		.job.run = run_close,
+		.writer = writer,
+		.now_ns = now_ns,
+	};
+	if (writer->queue)
+		write_queue_put(writer->queue, &close->job);
+	else
+		run_close(&close->job);
 }
 
 int trace_writer_close(struct trace_writer *writer, uint64_t now_ns)
 {
-	int ret, end_ret;
+	struct write_queue *queue;
+	struct trace_close close;
 
 	if (!writer)
 		return 0;
-	ret = flush_all(writer, now_ns, true);
-	end_ret = write_end(writer, now_ns);
-	writer_free(writer);
-	return ret ? ret : end_ret;
+	queue = writer->queue;
+	trace_writer_close_later(writer, now_ns, &close);
+	if (queue)
+		write_queue_wait(queue);
+	return close.ret;
 }
