@@ -13,3 +13,7 @@ bench_bench_marker_CFLAGS += $(LTTNG_UST_CFLAGS)
 bench_bench_marker_LDADD += $(LTTNG_UST_LIBS)
 endif
 EXTRA_DIST += bench/bench-marker.sh
+
+noinst_PROGRAMS += bench/bench-run bench/bench-faults
+bench_bench_run_SOURCES = bench/bench-run.c
+bench_bench_faults_SOURCES = bench/bench-faults.c

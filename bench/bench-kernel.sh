@@ -1,102 +1,220 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# bench-kernel.sh - what recording the kernel costs `perf bench sched pipe`: alone, under weft, under
-# trace-cmd with the same events; interleaved, so that the machine's mood is the same for all.
+# bench-kernel.sh - what recording the kernel costs a program: alone, under weft, trace-cmd and perf with the same
+# tracepoints, in turns, so that the machine's mood is the same for all.
 #
-#	bench/bench-kernel.sh [BUILD-FOLDER] [ROUNDS] [LOOPS]
+#	bench/bench-kernel.sh [-b BUILD] [-n ROUNDS] [-w WORKLOADS] [-r RECORDERS] [-s SETS]
 #
-# Prints a line per recorder: the median of (with it / alone) over the rounds, and what it recorded.
-# Needs root, tracefs, perf, trace-cmd. In a build without `weft`, tests/bridge-record stands in.
+#	-b BUILD      the build folder (.); -B OTHER: another build of weft beside it, as recorder "weft_other"
+#	-n ROUNDS     pairs (alone, recorded) of each recorder and workload (15)
+#	-w WORKLOADS  of pipe (perf bench sched pipe; pipe1: both its ends on one CPU, which varies less), dd (4 KiB reads with O_DIRECT), faults (fresh anonymous pages)
+#	-r RECORDERS  of weft, trace_cmd, perf, weft_all (weft's default sets)
+#	-s SETS       of sched, irq, softirq, block, fault, syscall: for every workload; else sched,irq,softirq,block, and
+#	              for faults also fault
+#
+# A line per workload and recorder:
+#	slowdown, q1, q3   median and quartiles, over the rounds, of (time with it / time alone)
+#	work_cpu           the same of the work's own CPU time
+#	recorder_cpu_ms    user and system, of all the recorder's processes, by wait4() (bench-run.c): median
+#	start_cpu_ms       of that, what recording `true` takes too: setting up, and taking away
+#	cpu_ns_per_event   the rest, by event
+#	bytes_per_event, events, discarded   of the last recording (trace-cmd compresses its file)
+# Needs root, tracefs, and each recorder it is asked for.
 set -u
-build=$(realpath "${1:-.}") rounds=${2:-7} loops=${3:-100000}
+export LC_ALL=C
+build=. other='' rounds=15 workloads='pipe dd faults' recorders='weft trace_cmd perf' given_sets=''
+usage() { sed -n '/^#	bench/,/^# A line/p' "$0" | sed '$d; s/^#//'; exit 2; }
+while getopts b:B:n:w:r:s:h option; do
+	case $option in
+	b) build=$OPTARG ;;
+	B) other=$(realpath "$OPTARG") recorders="$recorders weft_other" ;;
+	n) rounds=$OPTARG ;;
+	w) workloads=${OPTARG//,/ } ;;
+	r) recorders=${OPTARG//,/ } ;;
+	s) given_sets=$OPTARG ;;
+	*) usage ;;
+	esac
+done
+build=$(realpath "$build")
+fail() { echo "bench-kernel: $*" >&2; exit 1; }
+[ "$(id -u)" = 0 ] || fail "run as root"
+[ -d /sys/kernel/tracing/events ] || fail "no tracefs: mount -t tracefs tracefs /sys/kernel/tracing"
+command -v perf >/dev/null || fail "no perf here"
+for needed in weft weft-consumerd bench/bench-run bench/bench-faults; do
+	[ -x "$build/$needed" ] || fail "no $build/$needed: build it, or name the build folder with -b"
+done
+run=$build/bench/bench-run
 dir=$(mktemp -d "${TMPDIR:-/tmp}/weft-bench.XXXXXX")
-export WEFT_RUNDIR=$dir/run WEFT_CONSUMERD=$build/weft-consumerd WEFT_LIBMARKER=$build/.libs/libmarker.so
-mkdir -m 700 "$dir/run"
 trap 'rm -rf "$dir"' EXIT
-for needed in perf trace-cmd; do
-	command -v $needed >/dev/null || { echo "bench-kernel: no $needed here"; exit 1; }
-done
-[ "$(id -u)" = 0 ] || { echo "bench-kernel: run as root"; exit 1; }
+mkdir -m 700 "$dir/run"
+export WEFT_RUNDIR=$dir/run
 
-# The tracepoints of weft's sets sched, irq, softirq and block, for trace-cmd.
-events=()
-for event in sched:sched_{switch,waking,wakeup_new,migrate_task,process_fork,process_exec,process_exit,pi_setprio} \
-	irq:irq_handler_{entry,exit} irq:softirq_{raise,entry,exit} \
-	block:block_{bio_queue,bio_complete,bio_backmerge,bio_frontmerge,bio_remap,split,getrq} \
-	block:block_rq_{insert,issue,merge,remap,requeue,complete}; do
-	[ -d "/sys/kernel/tracing/events/${event/:/\/}" ] && events+=(-e "$event")
-done
-sets=sched,irq,softirq,block
+loops=100000 reads=8000 pages=400000
+dd if=/dev/urandom of="$dir/file" bs=1M count=$((reads * 4096 / 1048576 + 1)) conv=fsync status=none
 
-work() { perf bench -f simple sched pipe -l "$loops"; }
-run_alone() { work >"$dir/seconds"; }
-# under_weft NAME ARGS...: the work under `weft record ARGS`, with a daemon whose CPU time is told.
-under_weft() {
-	local name=$1
-	shift
-	rm -rf "${dir:?}/$name"
-	(
-		TIMEFORMAT='%U %S'
-		time "$WEFT_CONSUMERD" --foreground --exit-when-idle >"$dir/daemon" 2>&1
-	) 2>"$dir/$name.cpu" &
-	local daemon=$!
-	for _ in $(seq 100); do [ -S "$WEFT_RUNDIR/control.sock" ] && break; sleep 0.02; done
-	"$build/weft" record "$@" -o "$dir/$name" -- perf bench -f simple sched pipe -l "$loops" >"$dir/seconds" 2>"$dir/$name.said"
-	wait $daemon
+# The work, run by bench-run in the recorder's place for a command; its own time goes to a file.
+work() {
+	case $1 in
+	pipe) echo "perf bench -f simple sched pipe -l $loops" ;;
+	pipe1) echo "taskset -c 0 perf bench -f simple sched pipe -l $loops" ;;
+	dd) echo "dd if=$dir/file of=/dev/null bs=4096 count=$reads iflag=direct status=none" ;;
+	faults) echo "$build/bench/bench-faults $pages" ;;
+	true) echo true ;;
+	esac
 }
-run_weft() {
-	if [ -x "$build/weft" ] && [ -x "$WEFT_CONSUMERD" ]; then
-		under_weft weft --kernel=$sets
+
+sets_of() {
+	if [ -n "$given_sets" ]; then
+		echo "$given_sets"
+	elif [ "$1" = faults ]; then
+		echo sched,irq,softirq,block,fault
 	else
-		rm -rf "$dir/weft"
-		"$build/tests/bridge-record" -s $sets -i 20 -o "$dir/weft" -- perf bench -f simple sched pipe -l "$loops" >"$dir/seconds"
+		echo sched,irq,softirq,block
 	fi
 }
-run_all() { under_weft all; } # timers, system calls and faults of the program as well
+
+# The tracepoints of weft's sets $1, each behind a -e, into the array events.
+list_events() {
+	local event
+	events=()
+	for event in $(tracepoints "$1"); do
+		[ -d "/sys/kernel/tracing/events/${event/:/\/}" ] && events+=(-e "$event")
+	done
+}
+tracepoints() {
+	local set
+	for set in ${1//,/ }; do
+		case $set in
+		sched) echo sched:sched_{switch,waking,wakeup_new,migrate_task,process_fork,process_exec,process_exit,pi_setprio} ;;
+		irq) echo irq:irq_handler_{entry,exit} ;;
+		softirq) echo irq:softirq_{raise,entry,exit} ;;
+		block) echo block:block_{bio_queue,bio_complete,bio_backmerge,bio_frontmerge,bio_remap,split,getrq} \
+			block:block_rq_{insert,issue,merge,remap,requeue,complete} ;;
+		fault) echo exceptions:page_fault_{user,kernel} ;;
+		syscall) echo raw_syscalls:sys_{enter,exit} ;;
+		*) fail "no tracepoints for set $set here" ;;
+		esac
+	done
+}
+
+# RECORDER SETS COMMAND...: the command under the recorder, its output into $dir/out.RECORDER.
+record_alone() { shift; "$@"; }
+record_with_weft() {
+	local bin=$1 name=$2 sets=$3
+	shift 3
+	rm -rf "$dir/out.$name"
+	WEFT_CONSUMERD=$bin/weft-consumerd WEFT_LIBMARKER=$bin/.libs/libmarker.so \
+		"$run" "$dir/cost" "$bin/weft" record --kernel="$sets" -o "$dir/out.$name" -- "$@" 2>"$dir/said.$name"
+}
+record_weft() { record_with_weft "$build" weft "$@"; }
+record_weft_other() { record_with_weft "$other" weft_other "$@"; }
+record_weft_all() { shift; record_with_weft "$build" weft_all all "$@"; }
 # In an instance of its own. Where the function tracer is locked down (lockdown=integrity), trace-cmd
 # gives up on files it does not need here: in a mount namespace it finds an empty file instead.
-run_trace_cmd() {
+record_trace_cmd() {
 	local instance=weft-bench-$$
 	local folder=/sys/kernel/tracing/instances/$instance
+	list_events "$1"
+	shift
 	mkdir -p "$folder" && : >"$dir/empty"
 	FOLDER=$folder EMPTY=$dir/empty unshare -m bash -c '
 		for file in "$FOLDER"/set_ftrace_*; do mount --bind "$EMPTY" "$file"; done
-		exec trace-cmd record -d "$@"' - -B $instance -b 8192 -o "$dir/trace.dat" "${events[@]}" \
-		perf bench -f simple sched pipe -l "$loops" >"$dir/seconds" 2>"$dir/trace-cmd"
+		exec "$@"' - "$run" "$dir/cost" trace-cmd record -d -B $instance -b 8192 -o "$dir/out.trace_cmd" "${events[@]}" \
+		"$@" >"$dir/said.trace_cmd" 2>&1
+	local status=$?
 	if [ -d "$folder" ]; then rmdir "$folder"; fi
+	return $status
 }
-seconds() { grep -m1 -E '^[0-9]+\.[0-9]+$' "$dir/seconds"; }
-median() { sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+# The whole machine's, as the others; 8 MiB a CPU; without the search for build-ids at its end.
+record_perf() {
+	list_events "$1"
+	shift
+	"$run" "$dir/cost" perf record -q -a -B -N -m 2048 "${events[@]}" -o "$dir/out.perf" -- "$@" 2>"$dir/said.perf"
+}
 
-recorders="weft trace_cmd"
-[ -x "$build/weft" ] && recorders="weft trace_cmd all"
-for round in $(seq "$rounds"); do
-	order=$recorders
-	[ $((round % 2)) = 0 ] && order=$(echo "$recorders" | tac -s' ' | tr '\n' ' ')
-	for recorder in $order; do
-		run_alone && alone=$(seconds)
-		"run_$recorder" && with=$(seconds)
-		[ -n "$alone" ] && [ -n "$with" ] || { echo "bench-kernel: $recorder did not run"; cat "$dir"/*.said "$dir/daemon" "$dir/trace-cmd"; exit 1; }
-		echo "$alone" >>"$dir/alone"
-		awk "BEGIN { print $with / $alone }" >>"$dir/$recorder.ratio"
+# What is in the last recording: events, discarded, bytes.
+told_weft() {
+	local bytes
+	bytes=$(find "$dir/out.$1" -path '*kernel*' -type f -printf '%s\n' | awk '{ s += $1 } END { print s }')
+	echo "$(grep -oE '[0-9,]+ events' "$dir/said.$1" | tail -1 | tr -dc 0-9)" \
+		"$(grep -oE '[0-9,]+ discarded' "$dir/said.$1" | tail -1 | tr -dc 0-9) $bytes"
+}
+told_trace_cmd() {
+	echo "$(trace-cmd report -i "$dir/out.trace_cmd" 2>/dev/null | grep -c ': ')" \
+		"$(grep -oE '[0-9]+ events lost|overrun: *[0-9]+' "$dir/said.trace_cmd" | tr -dc '0-9\n' | awk '{ s += $1 } END { print s + 0 }')" \
+		"$(stat -c %s "$dir/out.trace_cmd")"
+}
+told_perf() {
+	perf report --stats -i "$dir/out.perf" 2>/dev/null | awk '
+		/^ *SAMPLE events:/ && !n { n = $3 } /LOST events:|LOST_SAMPLES events:/ { l += $3 } END { printf "%d %d ", n, l }'
+	stat -c %s "$dir/out.perf"
+}
+told() {
+	case $1 in
+	weft*) told_weft "$1" ;;
+	*) "told_$1" ;;
+	esac
+}
+
+# RECORDER SETS WORKLOAD: runs it. The time of the work, us, is in $took, its CPU time in $took_cpu, the recorder's in $cpu.
+measure() {
+	local seconds user system work_user work_system
+	rm -f "$dir/cost" "$dir/work"
+	# shellcheck disable=SC2046 # words
+	"record_$1" "$2" "$run" "$dir/work" $(work "$3") >"$dir/printed" || {
+		cat "$dir/printed" "$dir"/said.* >&2
+		fail "$1 did not run $3"
+	}
+	read -r took work_user work_system _ <"$dir/work"
+	took_cpu=$((work_user + work_system))
+	if [[ $3 = pipe* ]]; then # without perf's own start
+		seconds=$(cat "$dir/printed" "$dir"/said.trace_cmd 2>/dev/null | grep -m1 -E '^[0-9]+\.[0-9]+$')
+		[ -n "$seconds" ] && took=$(awk "BEGIN { print $seconds * 1e6 }")
+	fi
+	cpu=0
+	if [ "$1" != alone ]; then
+		read -r _ user system _ <"$dir/cost"
+		cpu=$((user + system - took_cpu))
+	fi
+}
+# The quantile $1 of the numbers in a file.
+quantile() { sort -g "$2" | awk -v q="$1" '{ v[NR] = $1 } END { i = 1 + q * (NR - 1); j = int(i); print v[j] + (i - j) * (v[j < NR ? j + 1 : j] - v[j]) }'; }
+
+cpu_name=$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1)
+for workload in $workloads; do
+	sets=$(sets_of "$workload")
+	rm -f "$dir"/ratio.* "$dir"/work_cpu.* "$dir"/alone "$dir"/cpu.* "$dir"/start.*
+	for recorder in $recorders; do
+		for round in 1 2 3; do
+			measure "$recorder" "$sets" true
+			echo "$cpu" >>"$dir/start.$recorder"
+		done
+	done
+	for round in $(seq "$rounds"); do
+		order=$recorders
+		[ $((round % 2)) = 0 ] && order=$(echo "$recorders" | tr ' ' '\n' | tac | tr '\n' ' ')
+		for recorder in $order; do
+			rm -f "$dir"/said.*
+			measure alone - "$workload"
+			alone=$took alone_cpu=$took_cpu
+			measure "$recorder" "$sets" "$workload"
+			echo "$alone" >>"$dir/alone"
+			awk "BEGIN { print $took_cpu / $alone_cpu }" >>"$dir/work_cpu.$recorder"
+			awk "BEGIN { print $took / $alone }" >>"$dir/ratio.$recorder"
+			echo $cpu >>"$dir/cpu.$recorder"
+			[ "$round" = "$rounds" ] && told "$recorder" >"$dir/told.$recorder"
+		done
+	done
+	for recorder in $recorders; do
+		read -r events discarded bytes <"$dir/told.$recorder"
+		used=$(quantile 0.5 "$dir/cpu.$recorder")
+		start=$(quantile 0.5 "$dir/start.$recorder")
+		echo "bench-kernel workload=$workload recorder=$recorder sets=$([ "$recorder" = weft_all ] && echo default || echo "$sets")" \
+			"slowdown=$(quantile 0.5 "$dir/ratio.$recorder") q1=$(quantile 0.25 "$dir/ratio.$recorder") q3=$(quantile 0.75 "$dir/ratio.$recorder")" \
+			"work_cpu=$(quantile 0.5 "$dir/work_cpu.$recorder")" \
+			"recorder_cpu_ms=$(awk "BEGIN { print $used / 1000 }") start_cpu_ms=$(awk "BEGIN { print $start / 1000 }")" \
+			"cpu_ns_per_event=$(awk "BEGIN { printf \"%.0f\", ($used - $start) * 1000 / ($events + 0 ? $events : 1) }") events=$events" \
+			"bytes_per_event=$(awk "BEGIN { printf \"%.1f\", $bytes / ($events + 0 ? $events : 1) }") discarded=$discarded" \
+			"rounds=$rounds alone_ms=$(awk "BEGIN { print $(quantile 0.5 "$dir/alone") / 1000 }") cpus=$(nproc) load=$(cut -d' ' -f1 /proc/loadavg) cpu=\"$cpu_name\""
 	done
 done
-
-about="loops=$loops rounds=$rounds alone_us=$(median <"$dir/alone" | awk "{ print \$1 * 1e6 / $loops }") cpu=\"$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1)\""
-for recorder in weft all; do
-	[ -s "$dir/$recorder.ratio" ] || continue
-	bytes=$(find "$dir/$recorder" -path '*kernel*' -type f -printf '%s\n' | awk '{ s += $1 } END { print s }')
-	if [ -s "$dir/$recorder.said" ]; then
-		recorded=$(grep -oE '[0-9,]+ events' "$dir/$recorder.said" | tail -1 | tr -dc 0-9)
-		discarded=$(grep -oE '[0-9,]+ discarded' "$dir/$recorder.said" | tail -1 | tr -dc 0-9)
-		cpu=$(awk '{ print ($1 + $2) * 1000 }' "$dir/$recorder.cpu")
-	else
-		recorded=$(sed -n 's/^events=//p' "$dir/seconds") discarded=$(sed -n 's/^discarded=//p' "$dir/seconds")
-		cpu=$(sed -n 's/^cpu_ms=//p' "$dir/seconds")
-	fi
-	echo "bench-kernel recorder=weft sets=$([ $recorder = all ] && echo default || echo $sets) ratio=$(median <"$dir/$recorder.ratio") events=$recorded bytes_per_event=$((bytes / (recorded ? recorded : 1))) discarded=$discarded recorder_cpu_ms=$cpu $about"
-done
-recorded=$(trace-cmd report -i "$dir/trace.dat" 2>/dev/null | grep -c ': ')
-bytes=$(sed -n 's/^ *\([0-9]*\) bytes in size.*/\1/p' "$dir/trace-cmd" | awk '{ s += $1 } END { print s + 0 }')
-lost=$(grep -oE '[0-9]+ events lost|overrun: *[0-9]+' "$dir/trace-cmd" | tr -dc '0-9\n' | awk '{ s += $1 } END { print s + 0 }')
-echo "bench-kernel recorder=trace-cmd sets=$sets ratio=$(median <"$dir/trace_cmd.ratio") events=$recorded bytes_per_event=$((bytes / (recorded ? recorded : 1))) discarded=$lost $about"
