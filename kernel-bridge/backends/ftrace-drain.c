@@ -100,12 +100,15 @@ static int tell_short_class(struct ftrace *ftrace, struct ftrace_event *event)
 static bool name_is_known(struct ftrace_stream *stream, const struct format_plan *plan,
 			  const struct ftrace_record *record)
 {
-	int32_t tid;
+	const struct format_name *name = &plan->name;
+	int32_t tid, prio = FTRACE_NO_PRIO;
 
-	if (!plan->name.is_there || record->size < plan->min_record_size)
+	if (!name->is_there || record->size < plan->min_record_size)
 		return false;
-	memcpy(&tid, record->bytes + plan->name.tid_offset, sizeof(tid));
-	return ftrace_names_told(&stream->names, tid, record->bytes + plan->name.comm_offset);
+	memcpy(&tid, record->bytes + name->tid_offset, sizeof(tid));
+	if (name->has_prio)
+		memcpy(&prio, record->bytes + name->prio_offset, sizeof(prio));
+	return ftrace_names_told(&stream->names, tid, prio, record->bytes + name->comm_offset);
 }
 
 /* As translate(), of an event whose format we have. */

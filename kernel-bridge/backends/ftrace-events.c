@@ -15,7 +15,7 @@
  * Numbers are as narrow as what they count: a tid is below 2^22, a priority from -1 to 139, a CPU's
  * below 8192, a state one of 9 bits (TASK_REPORT_MAX), a softirq one of 10.
  */
-#define WAKE_FIELDS "comm@pid pid=tid:3 prio:2 target_cpu:2"
+#define WAKE_FIELDS "comm@pid pid=tid:3 prio:2@pid target_cpu:2"
 #define REQUEST_FIELDS "dev sector nr_sector bytes ioprio rwbs comm@common_pid"
 #define BIO_FIELDS "dev sector nr_sector rwbs comm@common_pid"
 
@@ -23,12 +23,12 @@
 const struct ftrace_event_wish ftrace_event_wishes[] = {
 	{BRIDGE_SCHED, "sched", "sched_switch", "sched_switch",
 	 "prev_comm prev_pid=prev_tid:3 prev_prio:2 prev_state:2 next_comm@next_pid "
-	 "next_pid=next_tid:3 next_prio:2"},
+	 "next_pid=next_tid:3 next_prio:2@next_pid"},
 	/* The edge of causality; sched_wakeup may come from another CPU, later. */
 	{BRIDGE_SCHED, "sched", "sched_waking", "sched_waking", WAKE_FIELDS},
 	{BRIDGE_SCHED, "sched", "sched_wakeup_new", "sched_wakeup_new", WAKE_FIELDS},
 	{BRIDGE_SCHED, "sched", "sched_migrate_task", "sched_migrate_task",
-	 "comm@pid pid=tid:3 prio:2 orig_cpu:2 dest_cpu:2"},
+	 "comm@pid pid=tid:3 prio:2@pid orig_cpu:2 dest_cpu:2"},
 	{BRIDGE_SCHED, "sched", "sched_process_fork", "sched_process_fork",
 	 "parent_comm parent_pid=parent_tid child_comm child_pid=child_tid"},
 	{BRIDGE_SCHED, "sched", "sched_process_exec", "sched_process_exec",

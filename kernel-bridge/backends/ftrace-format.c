@@ -143,8 +143,8 @@ static int add_field(struct format_plan *plan, struct trace_event_class *class,
 		plan->min_record_size = end;
 	plan->max_payload_size += op.size + 3u;
 	/* Neighbours that are copied as they are become one copy. */
-	if (last && last->kind == FORMAT_COPY && op.kind == FORMAT_COPY &&
-	    last->offset + last->size == op.offset)
+	if (last && last->kind == FORMAT_COPY && op.kind == FORMAT_COPY && !last->is_of_name &&
+	    !wish->tid[0] && last->offset + last->size == op.offset)
 		last->size = (uint16_t)(last->size + op.size);
 	else
 		plan->ops[plan->nr_ops++] = op;
@@ -167,27 +167,36 @@ static int add_all_fields(struct format_plan *plan, struct trace_event_class *cl
 	return ret;
 }
 
-/* The field added last is the name of the thread whose tid the event has: it can be left out. */
+/*
+ * The field added last tells of the thread whose tid the event has as well: first its name, then
+ * its priority. Both can be left out.
+ */
 static void note_name(struct format_plan *plan, const struct trace_event_class *class,
-		      const struct tep_format *format, const struct tep_format_field *comm,
+		      const struct tep_format *format, const struct tep_format_field *field,
 		      const struct wish *wish)
 {
 	const struct tep_format_field *tid = find_field(format->fields, wish->tid);
+	struct format_op *op = &plan->ops[plan->nr_ops - 1];
+	struct format_name *name = &plan->name;
 
 	if (!tid)
 		tid = find_field(format->common_fields, wish->tid);
-	if (!tid || !fits(tid) || tid->size != 4 || comm->size != 16 ||
-	    plan->ops[plan->nr_ops - 1].kind != FORMAT_TEXT)
+	if (!tid || !fits(tid) || tid->size != 4 || class->nr_fields > 64)
 		return;
+	if (op->kind == FORMAT_TEXT && field->size == 16) {
+		name->is_there = true;
+		name->tid_offset = (uint16_t)tid->offset;
+		name->comm_offset = (uint16_t)field->offset;
+	} else if (op->kind == FORMAT_COPY && field->size == 4 && name->is_there) {
+		name->has_prio = true;
+		name->prio_offset = (uint16_t)field->offset;
+	} else {
+		return;
+	}
 	if ((uint32_t)tid->offset + 4 > plan->min_record_size)
 		plan->min_record_size = (uint32_t)tid->offset + 4;
-	plan->name = (struct format_name){
-		.is_there = true,
-		.op = (uint8_t)(plan->nr_ops - 1),
-		.field = (uint8_t)(class->nr_fields - 1),
-		.tid_offset = (uint16_t)tid->offset,
-		.comm_offset = (uint16_t)comm->offset,
-	};
+	op->is_of_name = true;
+	name->fields |= (uint64_t)1 << (class->nr_fields - 1);
 }
 
 static int add_wished_fields(struct format_plan *plan, struct trace_event_class *class,
@@ -246,7 +255,7 @@ struct trace_event_class *format_class_without_name(const struct format_plan *pl
 	for (uint32_t i = 0; without && i < class->nr_fields; i++) {
 		const struct trace_field *field = &class->fields[i];
 
-		if (i != plan->name.field &&
+		if (!(i < 64 && plan->name.fields >> i & 1) &&
 		    event_class_add_field(without, field->name, field->type, field->size,
 					  field->base, (enum trace_field_role)field->role) < 0) {
 			event_class_destroy(without);
@@ -477,7 +486,6 @@ static uint8_t *translate_rest(const struct format_op *op, const uint8_t *record
 int format_translate(const struct format_plan *plan, const uint8_t *record, uint32_t record_size,
 		     uint8_t *payload, uint32_t capacity, bool without_name)
 {
-	uint32_t left_out = without_name ? plan->name.op : FORMAT_MAX_OPS;
 	uint8_t *to = payload;
 
 	if (record_size < plan->min_record_size || capacity < plan->max_payload_size + FORMAT_SPARE)
@@ -486,12 +494,12 @@ int format_translate(const struct format_plan *plan, const uint8_t *record, uint
 	for (uint32_t i = 0; i < plan->nr_ops; i++) {
 		const struct format_op *op = &plan->ops[i];
 
+		if (without_name && op->is_of_name)
+			continue;
 		/* Nearly all: 16 bytes are moved whatever the size, without a call or a switch. */
 		if (op->kind == FORMAT_COPY && op->size <= 16) {
 			memcpy(to, record + op->offset, 16);
 			to += op->size;
-		} else if (i == left_out) {
-			continue;
 		} else if (op->kind == FORMAT_TEXT && op->size == 16) {
 			to = put_comm(to, record + op->offset);
 		} else {

@@ -25,6 +25,7 @@ enum format_op_kind {
 struct format_op {
 	uint8_t kind;
 	bool is_relative; /* __rel_data_loc: the offset counts from behind the field */
+	bool is_of_name;  /* left out where the name is known */
 	uint16_t offset, size;
 };
 
@@ -33,11 +34,11 @@ enum {
 	FORMAT_SPARE = 16, /* bytes behind a record and a payload that a move may touch */
 };
 
-/* A thread's name that a stream need not tell twice (ftrace-names.h). */
+/* A thread's name and priority, which a stream need not tell twice (ftrace-names.h). */
 struct format_name {
-	bool is_there;
-	uint8_t op, field; /* which of the plan's, and of the class's */
-	uint16_t tid_offset, comm_offset;
+	bool is_there, has_prio;
+	uint16_t tid_offset, comm_offset, prio_offset;
+	uint64_t fields; /* which of the class's, as bits */
 };
 
 struct format_plan {
@@ -71,7 +72,8 @@ struct format_syscall {
  *	pid=tid		the kernel's pid is our tid
  *	prio:2		two bytes of it are all it ever has: the others repeat its sign
  *	address:x	in hexadecimal
- *	comm@pid	the name of thread pid: can be left out where that is known
+ *	comm@pid	the name of thread pid: can be left out where that is known; prio@pid the
+ *same
  *
  * @ret_class: finished; the caller's
  * Return: 0; -EINVAL when it is no format; -ENOMEM.

@@ -154,11 +154,12 @@ static void test_names(void)
 
 	read_plan(usual_switch, switch_fields(), &plan, &class);
 	ok(plan.name.is_there && plan.name.tid_offset == 56 && plan.name.comm_offset == 40,
-	   "of a switch it is the next thread's name");
+	   "of a switch it is the next thread's name and priority");
 	without = format_class_without_name(&plan, class);
-	ok(without && without->nr_fields == 6 && event_class_field(without, "next_comm") < 0 &&
+	ok(without && without->nr_fields == 5 && event_class_field(without, "next_comm") < 0 &&
+		   event_class_field(without, "next_prio") < 0 &&
 		   event_class_field(without, "prev_comm") == 0,
-	   "a class without it has the other fields");
+	   "a class without them has the other fields");
 	put(record, 8, "sh", 2);
 	put(record, 40, "cat", 3);
 	put_s32(record, 24, 812);
@@ -167,19 +168,26 @@ static void test_names(void)
 	event.class = without;
 	event.payload_size =
 		(uint32_t)format_translate(&plan, record, 64, payload, sizeof(payload), true);
-	ok(event.payload_size == 3 + 3 + 2 + 2 + 3 + 2 &&
+	ok(event.payload_size == 3 + 3 + 2 + 2 + 3 &&
 		   event_payload_check(without, payload, event.payload_size) == 0 &&
-		   event_i64(&event, event_class_field(without, "next_tid")) == 9 &&
-		   event_i64(&event, event_class_field(without, "next_prio")) == 120,
+		   event_i64(&event, event_class_field(without, "next_tid")) == 9,
 	   "and a payload of its own");
-	ok(!ftrace_names_told(&names, 9, record + 40) && ftrace_names_told(&names, 9, record + 40),
+	ok(!ftrace_names_told(&names, 9, 120, record + 40) &&
+		   ftrace_names_told(&names, 9, 120, record + 40),
 	   "a name is told once");
 	put(record, 40, "dog", 3);
-	ok(!ftrace_names_told(&names, 9, record + 40) && ftrace_names_told(&names, 9, record + 40),
+	ok(!ftrace_names_told(&names, 9, 120, record + 40) &&
+		   ftrace_names_told(&names, 9, 120, record + 40),
 	   "and again when it has changed");
-	ok(!ftrace_names_told(&names, 9 + FTRACE_NAMES, record + 40) &&
-		   !ftrace_names_told(&names, 9, record + 40),
+	ok(!ftrace_names_told(&names, 9 + FTRACE_NAMES, 120, record + 40) &&
+		   !ftrace_names_told(&names, 9, 120, record + 40),
 	   "two threads in one place are told each time");
+	ok(!ftrace_names_told(&names, 9, -3, record + 40) &&
+		   ftrace_names_told(&names, 9, -3, record + 40),
+	   "another priority is told");
+	ok(ftrace_names_told(&names, 9, FTRACE_NO_PRIO, record + 40) &&
+		   ftrace_names_told(&names, 9, -3, record + 40),
+	   "an event that has none says nothing of it");
 	event_class_destroy(class);
 	event_class_destroy(without);
 }
