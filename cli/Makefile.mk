@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 bin_PROGRAMS += weft
-weft_SOURCES = cli/weft.c cli/cli.h cli/cmd-doctor.c cli/cmd-dump.c cli/cmd-list.c \
-	cli/cmd-record.c cli/cmd-report.c cli/cmd-status.c cli/cmd-stop.c \
-	cli/cmd-verify-order.c cli/cmd-why.c cli/record-daemon.c cli/record-daemon.h \
+weft_SOURCES = cli/weft.c cli/cli.h cli/cmd-doctor.c cli/cmd-list.c cli/cmd-record.c \
+	cli/cmd-status.c cli/cmd-stop.c cli/record-daemon.c cli/record-daemon.h \
 	cli/record-figures.c cli/record-figures.h cli/record-options.c cli/record-options.h \
 	cli/record-program.c cli/record-program.h
 weft_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ELF_CFLAGS)
-weft_LDADD = libreport.la libanalysis.la libbridge.la libringread.la libnoteread.la libtrace.la \
-	libbase.la $(JANSSON_LIBS) $(ELF_LIBS) $(TRACEEVENT_LIBS) -lm
+weft_LDADD =
+if WITH_VIEWER
+weft_SOURCES += cli/cmd-dump.c cli/cmd-report.c cli/cmd-verify-order.c cli/cmd-why.c
+weft_LDADD += libreport.la libanalysis.la
+endif
+weft_LDADD += libbridge.la libringread.la libnoteread.la libtrace.la libbase.la $(JANSSON_LIBS) \
+	$(ELF_LIBS) $(TRACEEVENT_LIBS) -lm

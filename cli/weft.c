@@ -16,7 +16,9 @@
 
 static const struct command *const commands[] = {
 	&command_record, &command_status, &command_stop, &command_list,		&command_doctor,
+#ifdef WITH_VIEWER
 	&command_dump,	 &command_report, &command_why,	 &command_verify_order,
+#endif
 };
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

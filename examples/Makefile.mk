@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 # What is explained, and what disturbs it: nothing here is installed.
+if WITH_VIEWER
 noinst_PROGRAMS += hog
+endif
 hog_SOURCES = examples/disturb/hog.c examples/disturb/truth.c examples/disturb/truth.h
 
 if HAVE_PLAYER

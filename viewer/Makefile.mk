@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: MIT
+# Without the viewer only its tests need them.
+if WITH_VIEWER
 noinst_LTLIBRARIES += libanalysis.la libreport.la
+else
+EXTRA_LTLIBRARIES += libanalysis.la libreport.la
+endif
 libanalysis_la_SOURCES = viewer/analysis/block-io.c viewer/analysis/calls.c \
 	viewer/analysis/causality.c viewer/analysis/causality.h viewer/analysis/chain.c \
 	viewer/analysis/event-map.c viewer/analysis/event-map.h viewer/analysis/history.c \
@@ -21,7 +26,8 @@ libreport_la_SOURCES = viewer/report/describe.c viewer/report/describe.h \
 	viewer/report/table.c viewer/report/table.h
 libreport_la_LIBADD = libanalysis.la libtrace.la libbase.la
 
-dist_check_SCRIPTS += tests/system/test-usage.sh tests/system/test-why.sh \
+dist_check_SCRIPTS += tests/system/test-target.sh tests/system/test-usage.sh \
+	tests/system/test-why.sh \
 	tests/system/test-why-reports.sh
 EXTRA_DIST += tests/data/usage.script
 EXTRA_DIST += $(why_scripts)
