@@ -107,7 +107,7 @@ static void tell_program(void *arg, struct program *program)
 	struct collector *collector = arg;
 
 	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
-		if (collector->sessions[slot])
+		if (program_is_for(program, collector->sessions[slot]))
 			drain_introduce(program, collector->sessions[slot]);
 }
 
@@ -116,7 +116,7 @@ static void tell_map(void *arg, struct program *program, const struct sidecar_ma
 	struct collector *collector = arg;
 
 	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
-		if (collector->sessions[slot])
+		if (program_is_for(program, collector->sessions[slot]))
 			output_sidecar(&collector->sessions[slot]->output, sidecar_format_map(map));
 }
 
@@ -149,9 +149,9 @@ static void drain_programs(struct collector *collector, uint64_t now)
 }
 
 /* What may be emitted as far as the programs go. */
-static uint64_t programs_floor(const struct collector *collector, uint64_t now)
+static uint64_t markers_floor(const struct collector *collector, uint64_t now)
 {
-	uint64_t lowest = floor_effective(&collector->programs.floor, now, patience(collector));
+	uint64_t lowest = programs_floor(&collector->programs, now, patience(collector));
 
 	if (collector->drain.lowest < lowest)
 		lowest = collector->drain.lowest;
@@ -249,7 +249,7 @@ static uint64_t run_round(struct collector *collector)
 	now = clock_ticks(collector->clock);
 	(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0);
 	drain_programs(collector, now);
-	lowest = programs_floor(collector, now);
+	lowest = markers_floor(collector, now);
 	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
 		if (collector->sessions[slot])
 			run_session(collector, collector->sessions[slot], now, lowest);
@@ -287,6 +287,8 @@ static void introduce_all(struct collector *collector, uint32_t slot)
 
 	cds_list_for_each_entry(program, &collector->programs.list, node)
 	{
+		if (!program_is_for(program, collector->sessions[slot]))
+			continue;
 		drain_introduce(program, collector->sessions[slot]);
 		drain_untold(&collector->drain, program, slot, now, false);
 	}
@@ -360,7 +362,8 @@ static int run_release(struct collector *collector, void *arg)
 	now = last_rounds(collector);
 	session_drain_rest(session, now);
 	cds_list_for_each_entry(program, &collector->programs.list, node)
-		drain_untold(&collector->drain, program, slot, now, true);
+		if (program_is_for(program, session))
+			drain_untold(&collector->drain, program, slot, now, true);
 	collector->sessions[slot] = NULL;
 	programs_forget_slot(&collector->programs, slot);
 	session_finish(session, now);
@@ -489,8 +492,7 @@ int collector_create(const struct collector_config *config, struct collector **r
 	collector->clock = clock_detect(&why);
 	collector->nr_cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
 	collector->sleep_ms = MIN_SLEEP_MS;
-	collector->programs.listen_fd = collector->programs.epoll_fd = -1;
-	CDS_INIT_LIST_HEAD(&collector->programs.list);
+	collector->programs.epoll_fd = -1;
 	cds_wfcq_init(&collector->queue_head, &collector->queue_tail);
 	collector->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	collector->observer = (struct programs_observer){
@@ -565,7 +567,7 @@ static int run_set_clock(struct collector *collector, void *arg)
 	if (*kind != collector->clock && has_sessions(collector))
 		return -EBUSY;
 	if (*kind != collector->clock)
-		collector->programs.floor = (struct floor){0};
+		programs_forget_floors(&collector->programs);
 	collector->clock = *kind;
 	return 0;
 }

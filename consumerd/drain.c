@@ -77,7 +77,7 @@ static void tell_discarded(struct lane_walk *walk, uint32_t slot, uint64_t count
 static void tell_all_discarded(struct lane_walk *walk, uint64_t count, uint64_t begin, uint64_t end)
 {
 	for (uint32_t slot = 0; slot < SESSION_MAX && count; slot++)
-		if (walk->drain->sessions[slot])
+		if (program_is_for(walk->program, walk->drain->sessions[slot]))
 			tell_discarded(walk, slot, count, begin, end);
 }
 
@@ -103,17 +103,18 @@ static void refuse(struct lane_walk *walk, const struct ring_record *record)
 			    walk->program->pid, walk->program->comm, record->class, record->size,
 			    record->ticks, walk->lane->last, walk->latest);
 	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
-		if (walk->drain->sessions[slot])
+		if (program_is_for(walk->program, walk->drain->sessions[slot]))
 			session_push_discard(walk->drain->sessions[slot],
 					     &walk->lane->sources[slot], walk->ring->host_tid, 1,
 					     at, at);
 }
 
-/* For the sidecar of every session. */
-static void tell_thread(const struct drain *drain, const struct sidecar_thread *thread)
+/* For the sidecar of every session that records it. */
+static void tell_thread(const struct drain *drain, const struct program *program,
+			const struct sidecar_thread *thread)
 {
 	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
-		if (drain->sessions[slot])
+		if (program_is_for(program, drain->sessions[slot]))
 			output_sidecar(&drain->sessions[slot]->output,
 				       sidecar_format_thread(thread));
 }
@@ -125,7 +126,7 @@ static void take_thread_name(struct lane_walk *walk, const struct trace_event *e
 
 	snprintf(thread->name, sizeof(thread->name), "%s",
 		 event_text(event, event_class_field(event->class, "name")));
-	tell_thread(walk->drain, thread);
+	tell_thread(walk->drain, walk->program, thread);
 }
 
 /* The class as a session knows it; NULL when it does not want it. */
@@ -200,7 +201,7 @@ static void take_record(struct lane_walk *walk, const struct ring_record *record
 	for (uint32_t slot = 0; slot < SESSION_MAX; slot++) {
 		struct session *session = drain->sessions[slot];
 
-		if (!session)
+		if (!program_is_for(walk->program, session))
 			continue;
 		event.class = mapped_class(class, session, slot);
 		if (event.class)
@@ -290,7 +291,7 @@ static void note_owner(struct drain *drain, struct program *program, struct thre
 	thread.thread.vpid = program->vpid;
 	thread.thread.has_markers = true;
 	ring->thread = thread.thread;
-	tell_thread(drain, &ring->thread);
+	tell_thread(drain, program, &ring->thread);
 }
 
 /* Return: the ring's state before its lanes were looked at. */
@@ -405,6 +406,6 @@ void drain_watch_threads(struct drain *drain, struct program *program)
 		known->priority = thread.thread.priority;
 		known->state = thread.thread.state;
 		memcpy(known->comm, thread.thread.comm, sizeof(known->comm));
-		tell_thread(drain, known);
+		tell_thread(drain, program, known);
 	}
 }

@@ -25,36 +25,74 @@
 #define MAX_MESSAGES 512
 #define MAX_ACCEPTS 64
 #define MAX_PROGRAMS 4096
+#define MAX_OTHERS_PROGRAMS 512
 #define MAX_EVENTS 256
 
 /* The low bit of an epoll pointer: its pidfd spoke, not its socket. */
 #define IS_PIDFD ((uintptr_t)1)
 
-int programs_open(struct programs *programs, const char *folder)
+int programs_listen(const char *folder)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct epoll_event event = {.events = EPOLLIN};
-	int ret;
+	int fd, ret;
 
-	*programs = (struct programs){.listen_fd = -1, .epoll_fd = -1};
-	CDS_INIT_LIST_HEAD(&programs->list);
 	_Static_assert(sizeof(address.sun_path) == RENDEZVOUS_MAX_PATH, "a socket's path fits");
 	ret = rendezvous_file(folder, RENDEZVOUS_MARKERS_SOCKET, address.sun_path);
 	if (ret < 0)
 		return ret;
 	/* Whoever held it before is dead: consumerd's lock on the folder says so. */
 	(void)unlink(address.sun_path);
-	programs->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	programs->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (programs->epoll_fd < 0 || programs->listen_fd < 0 ||
-	    bind(programs->listen_fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    chmod(address.sun_path, 0700) < 0 || listen(programs->listen_fd, 128) < 0 ||
-	    epoll_ctl(programs->epoll_fd, EPOLL_CTL_ADD, programs->listen_fd, &event) < 0) {
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    chmod(address.sun_path, 0700) < 0 || listen(fd, 128) < 0) {
 		ret = -errno;
-		programs_close(programs, folder);
+		close(fd);
 		return ret;
 	}
+	return fd;
+}
+
+int programs_add_entrance(struct programs *programs, struct entrance *entrance, int listen_fd,
+			  uid_t uid)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int ret;
+
+	*entrance = (struct entrance){.listen_fd = listen_fd, .uid = uid};
+	entrance->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (entrance->epoll_fd < 0)
+		return -errno;
+	if (epoll_ctl(entrance->epoll_fd, EPOLL_CTL_ADD, listen_fd, &event) < 0 ||
+	    epoll_ctl(programs->epoll_fd, EPOLL_CTL_ADD, entrance->epoll_fd, &event) < 0) {
+		ret = -errno;
+		close(entrance->epoll_fd);
+		entrance->epoll_fd = -1;
+		return ret;
+	}
+	cds_list_add_tail(&entrance->node, &programs->entrances);
 	return 0;
+}
+
+int programs_open(struct programs *programs, const char *folder)
+{
+	int fd, ret;
+
+	*programs = (struct programs){.epoll_fd = epoll_create1(EPOLL_CLOEXEC)};
+	programs->own.epoll_fd = -1;
+	CDS_INIT_LIST_HEAD(&programs->list);
+	CDS_INIT_LIST_HEAD(&programs->entrances);
+	if (programs->epoll_fd < 0)
+		return -errno;
+	fd = programs_listen(folder);
+	ret = fd < 0 ? fd : programs_add_entrance(programs, &programs->own, fd, geteuid());
+	if (ret < 0) {
+		if (fd >= 0)
+			close(fd);
+		programs_close(programs, folder);
+	}
+	return ret;
 }
 
 static void ring_destroy(struct thread_ring *ring)
@@ -84,24 +122,26 @@ static void program_destroy(struct program *program)
 }
 
 /* Whose connection it is. Return: 0, -EACCES when it may not speak to us, -errno. */
-static int check_peer(int fd, pid_t *ret_pid)
+static int check_peer(int fd, const struct entrance *entrance, struct program *program)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
 		return -errno;
-	if (peer.uid != geteuid() && peer.uid != 0)
+	if (peer.uid != entrance->uid && peer.uid != 0)
 		return -EACCES;
-	*ret_pid = peer.pid;
+	program->pid = peer.pid;
+	program->uid = peer.uid;
+	program->is_others = entrance->uid != geteuid();
 	return 0;
 }
 
-static int watch(struct programs *programs, struct program *program)
+static int watch(const struct entrance *entrance, struct program *program)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = program};
 
-	if (epoll_ctl(programs->epoll_fd, EPOLL_CTL_ADD, program->fd, &event) < 0)
+	if (epoll_ctl(entrance->epoll_fd, EPOLL_CTL_ADD, program->fd, &event) < 0)
 		return -errno;
 	/* A child that inherited the socket would keep it open: the process itself tells its end.
 	 */
@@ -109,13 +149,21 @@ static int watch(struct programs *programs, struct program *program)
 	if (program->pidfd < 0)
 		return 0;
 	event.data.u64 = (uintptr_t)program | IS_PIDFD;
-	if (epoll_ctl(programs->epoll_fd, EPOLL_CTL_ADD, program->pidfd, &event) < 0)
+	if (epoll_ctl(entrance->epoll_fd, EPOLL_CTL_ADD, program->pidfd, &event) < 0)
 		return -errno;
 	return 0;
 }
 
+/* One user's programs must not take the places of all others. */
+static bool is_full(const struct programs *programs, const struct entrance *entrance)
+{
+	/* Relaxed: nobody else writes it, and others read it as a figure. */
+	return atomic_load_explicit(&programs->nr, memory_order_relaxed) >= MAX_PROGRAMS ||
+	       (entrance != &programs->own && entrance->nr >= MAX_OTHERS_PROGRAMS);
+}
+
 /* Takes over @fd. */
-static void add_program(struct programs *programs, int fd)
+static void add_program(struct programs *programs, struct entrance *entrance, int fd)
 {
 	struct program *program = calloc(1, sizeof(*program));
 	struct procfs_thread thread;
@@ -126,26 +174,28 @@ static void add_program(struct programs *programs, int fd)
 	}
 	program->fd = fd;
 	program->pidfd = -1;
-	/* Relaxed, here and below: nobody else writes it, and others read it as a figure. */
-	if (atomic_load_explicit(&programs->nr, memory_order_relaxed) >= MAX_PROGRAMS ||
-	    check_peer(fd, &program->pid) < 0 || watch(programs, program) < 0) {
+	if (is_full(programs, entrance) || check_peer(fd, entrance, program) < 0 ||
+	    watch(entrance, program) < 0) {
 		program_destroy(program);
 		return;
 	}
 	if (procfs_read_thread(program->pid, program->pid, &thread) == 0)
 		memcpy(program->comm, thread.thread.comm, sizeof(program->comm));
+	program->entrance = entrance;
+	entrance->nr++;
 	cds_list_add_tail_rcu(&program->node, &programs->list);
+	/* Relaxed: see is_full(). */
 	atomic_fetch_add_explicit(&programs->nr, 1, memory_order_relaxed);
 }
 
 /* Return: false when there may be more. */
-static bool accept_all(struct programs *programs)
+static bool accept_all(struct programs *programs, struct entrance *entrance)
 {
 	for (int i = 0; i < MAX_ACCEPTS; i++) {
-		int fd = accept4(programs->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = accept4(entrance->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0)
-			add_program(programs, fd);
+			add_program(programs, entrance, fd);
 		else if (errno != ECONNABORTED && errno != EINTR)
 			return true;
 	}
@@ -181,12 +231,12 @@ void programs_catch_up(struct program *program, const struct programs_observer *
 		(void)shutdown(program->fd, SHUT_RDWR);
 }
 
-void programs_read(struct programs *programs, uint64_t now,
-		   const struct programs_observer *observer)
+static void read_entrance(struct programs *programs, struct entrance *entrance, uint64_t now,
+			  const struct programs_observer *observer)
 {
 	struct epoll_event events[MAX_EVENTS];
-	bool is_all = accept_all(programs);
-	int nr = epoll_wait(programs->epoll_fd, events, MAX_EVENTS, 0);
+	bool is_all = accept_all(programs, entrance);
+	int nr = epoll_wait(entrance->epoll_fd, events, MAX_EVENTS, 0);
 
 	for (int i = 0; i < nr; i++) {
 		uintptr_t pointer = (uintptr_t)events[i].data.u64;
@@ -201,7 +251,38 @@ void programs_read(struct programs *programs, uint64_t now,
 		is_all = is_all && !program->has_unread;
 	}
 	if (is_all && nr < MAX_EVENTS)
-		floor_move(&programs->floor, now, now);
+		floor_move(&entrance->floor, now, now);
+}
+
+void programs_read(struct programs *programs, uint64_t now,
+		   const struct programs_observer *observer)
+{
+	struct entrance *entrance;
+
+	cds_list_for_each_entry(entrance, &programs->entrances, node)
+		read_entrance(programs, entrance, now, observer);
+}
+
+uint64_t programs_floor(const struct programs *programs, uint64_t now, uint64_t patience)
+{
+	uint64_t lowest = UINT64_MAX, floor;
+	const struct entrance *entrance;
+
+	cds_list_for_each_entry(entrance, &programs->entrances, node)
+	{
+		floor = floor_effective(&entrance->floor, now, patience);
+		if (floor < lowest)
+			lowest = floor;
+	}
+	return lowest;
+}
+
+void programs_forget_floors(struct programs *programs)
+{
+	struct entrance *entrance;
+
+	cds_list_for_each_entry(entrance, &programs->entrances, node)
+		entrance->floor = (struct floor){0};
 }
 
 static void sweep_rings(struct program *program)
@@ -225,6 +306,7 @@ static void remove_program(struct programs *programs, struct program *program)
 	cds_list_del_rcu(&program->node);
 	/* The control thread may be looking at it. */
 	synchronize_rcu();
+	program->entrance->nr--;
 	program_destroy(program);
 	atomic_fetch_sub_explicit(&programs->nr, 1, memory_order_relaxed);
 }
@@ -258,19 +340,34 @@ void programs_forget_slot(struct programs *programs, uint32_t slot)
 	}
 }
 
+void programs_close_entrance(struct programs *programs, struct entrance *entrance)
+{
+	struct program *program;
+
+	if (entrance->epoll_fd < 0)
+		return;
+	cds_list_del(&entrance->node);
+	close(entrance->listen_fd);
+	close(entrance->epoll_fd);
+	entrance->listen_fd = entrance->epoll_fd = -1;
+	cds_list_for_each_entry(program, &programs->list, node)
+		if (program->entrance == entrance)
+			program->is_gone = true;
+}
+
 void programs_close(struct programs *programs, const char *folder)
 {
 	char path[RENDEZVOUS_MAX_PATH];
 	struct program *program, *next;
 
+	if (programs->epoll_fd < 0)
+		return;
+	if (programs->own.epoll_fd >= 0 &&
+	    rendezvous_file(folder, RENDEZVOUS_MARKERS_SOCKET, path) == 0)
+		(void)unlink(path);
+	programs_close_entrance(programs, &programs->own);
 	cds_list_for_each_entry_safe(program, next, &programs->list, node)
 		remove_program(programs, program);
-	if (programs->listen_fd >= 0) {
-		close(programs->listen_fd);
-		if (rendezvous_file(folder, RENDEZVOUS_MARKERS_SOCKET, path) == 0)
-			(void)unlink(path);
-	}
-	if (programs->epoll_fd >= 0)
-		close(programs->epoll_fd);
-	programs->listen_fd = programs->epoll_fd = -1;
+	close(programs->epoll_fd);
+	programs->epoll_fd = -1;
 }

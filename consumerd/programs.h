@@ -42,11 +42,24 @@ struct program_class {
 	int8_t is_wanted[SESSION_MAX]; /* 0 not asked yet, 1 mapped, -1 not wanted */
 };
 
+/* Where programs of one user come in: a listening socket in a rendezvous folder. */
+struct entrance {
+	struct cds_list_head node; /* of programs.entrances */
+	int listen_fd;
+	int epoll_fd; /* the socket and its programs; -1: not open */
+	uid_t uid;    /* who may come */
+	uint32_t nr;  /* programs that have come and are still there */
+	struct floor floor; /* what announcements not yet read may still bring */
+};
+
 struct program {
 	struct cds_list_head node; /* of programs.list, RCU */
+	struct entrance *entrance;
 	int fd, pidfd;
 	/* Shared: written before the program is in the list. */
 	pid_t pid; /* the host's */
+	uid_t uid;
+	bool is_others; /* another user's */
 	char comm[16];
 	/* Shared, relaxed: figures for people. */
 	_Atomic uint64_t nr_events, nr_bad;
@@ -72,8 +85,9 @@ struct program {
 struct programs {
 	struct cds_list_head list; /* RCU: the collector's thread adds and removes */
 	_Atomic uint32_t nr;	   /* shared, relaxed: a figure for people */
-	int listen_fd, epoll_fd;
-	struct floor floor; /* what announcements not yet read may still bring */
+	struct cds_list_head entrances;
+	struct entrance own; /* our own user's, among them */
+	int epoll_fd;	     /* all entrances' */
 };
 
 /* Whoever wants to know of what is announced. */
@@ -83,8 +97,33 @@ struct programs_observer {
 	void (*map)(void *arg, struct program *program, const struct sidecar_map *map);
 };
 
-/* Listens in the rendezvous folder. @folder: has no other listener. Return: 0 or -errno. */
+/* Does the session record the program's markers? @session: or NULL. */
+static inline bool program_is_for(const struct program *program, const struct session *session)
+{
+	return session && !(session->is_own_only && program->is_others);
+}
+
+/**
+ * programs_listen() - the markers' socket in a rendezvous folder.
+ * @folder: has no other listener
+ * Return: a descriptor, or -errno.
+ */
+int programs_listen(const char *folder);
+
+/* Listens in our own user's rendezvous folder. Return: 0 or -errno. */
 int programs_open(struct programs *programs, const char *folder);
+
+/**
+ * programs_add_entrance() - lets another user's programs come.
+ * @entrance: the caller's, until programs_remove_entrance()
+ * @listen_fd: of programs_listen(); taken over on success
+ * Return: 0 or -errno.
+ */
+int programs_add_entrance(struct programs *programs, struct entrance *entrance, int listen_fd,
+			  uid_t uid);
+
+/* Nobody comes any more; who has come is gone after this round. */
+void programs_close_entrance(struct programs *programs, struct entrance *entrance);
 
 /**
  * programs_read() - reads announcements until none is left.
@@ -92,6 +131,12 @@ int programs_open(struct programs *programs, const char *folder);
  */
 void programs_read(struct programs *programs, uint64_t now,
 		   const struct programs_observer *observer);
+
+/* What may be emitted as far as announcements go. @patience: see floor_effective(). */
+uint64_t programs_floor(const struct programs *programs, uint64_t now, uint64_t patience);
+
+/* The sessions' clock is another one: floors begin anew. */
+void programs_forget_floors(struct programs *programs);
 
 /*
  * Reads on in the middle of a round: a record's class is announced before the record, but maybe

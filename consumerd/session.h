@@ -26,6 +26,7 @@ struct session_config {
 	const char *command; /* what is traced, for the header; or NULL */
 	pid_t pid;	     /* traced program; 0: the whole machine's session */
 	bool is_fast_clock;
+	bool is_own_only;	    /* markers of our own user's programs, not of others' */
 	uint64_t ring_size;	    /* bytes per thread; 0: the default */
 	const char *const *extra;   /* NULL-terminated, or NULL */
 	const char *const *markers; /* patterns, NULL-terminated, or NULL for all */
@@ -61,6 +62,7 @@ struct session {
 	pid_t pid;
 	char **patterns;		    /* NULL-terminated; empty: all markers */
 	bool is_fast_clock, wants_programs; /* kernel events of every program that has markers */
+	bool is_own_only;		    /* of our own user's programs, not of others' */
 	uint64_t ring_size;
 	uint64_t begin_ticks; /* markers from before belong to another session */
 	uint64_t begin_ns, end_ns;

@@ -122,7 +122,7 @@ static void test_announcements(struct bench *bench, struct producer_ring *ring)
 	int flags = fcntl(bench->socket, F_GETFL), sent = 0;
 
 	run_round(bench, now);
-	ok(bench->programs.floor.at == now, "when all announcements are read, their floor is T0");
+	ok(bench->programs.own.floor.at == now, "when all announcements are read, their floor is T0");
 	bad = atomic_load_explicit(&only_program(bench)->nr_bad, memory_order_relaxed);
 	/* Between the reading of announcements and that of the ring. */
 	programs_read(&bench->programs, now + 1, &bench->observer);
@@ -140,15 +140,15 @@ static void test_announcements(struct bench *bench, struct producer_ring *ring)
 	run_round(bench, now + 2);
 	/* How much a socket takes is the system's affair; a round takes 512. */
 	if (sent > 512) {
-		ok(bench->programs.floor.at == now + 1,
+		ok(bench->programs.own.floor.at == now + 1,
 		   "announcements left unread keep their floor (%d sent)", sent);
 	} else {
-		ok(bench->programs.floor.at == now + 2,
+		ok(bench->programs.own.floor.at == now + 2,
 		   "a flood that fits in a round is read in it (%d sent)", sent);
 	}
 	for (int i = 0; i < 5; i++)
 		run_round(bench, now + 3);
-	ok(bench->programs.floor.at == now + 3, "it moves on when they have been read");
+	ok(bench->programs.own.floor.at == now + 3, "it moves on when they have been read");
 }
 
 static void test_end(struct bench *bench, struct producer_ring *ring)
