@@ -163,6 +163,12 @@ int event_payload_size(const struct trace_event_class *class, const uint8_t *pay
  */
 struct trace_value event_value(const struct trace_event *event, uint32_t index);
 
+/*
+ * The value of the field that starts at *@at, which moves behind it: all fields in turn, each
+ * looked at once. Of a payload that is known to be whole.
+ */
+struct trace_value event_value_next(const struct trace_field *field, const uint8_t **at);
+
 /* An integer field as is, by index from event_class_field(); 0 where index is -1 or the field is no
  * integer. */
 uint64_t event_u64(const struct trace_event *event, int index);

@@ -166,12 +166,12 @@ static const uint8_t *field_bytes(const struct trace_event *event, uint32_t inde
 	return bytes;
 }
 
-struct trace_value event_value(const struct trace_event *event, uint32_t index)
+struct trace_value event_value_next(const struct trace_field *field, const uint8_t **at)
 {
-	const struct trace_field *field = &event->class->fields[index];
-	const uint8_t *bytes = field_bytes(event, index);
+	const uint8_t *bytes = *at;
 	struct trace_value value = {.type = field->type};
 
+	*at += field->size;
 	switch (field->type) {
 	case FIELD_UINT:
 		value.u = load_uint(bytes, field->size);
@@ -185,13 +185,22 @@ struct trace_value event_value(const struct trace_event *event, uint32_t index)
 	case FIELD_STRING:
 		value.text = (const char *)bytes;
 		value.size = (uint32_t)strlen(value.text);
+		*at += value.size + 1;
 		break;
 	case FIELD_BYTES:
 		value.text = (const char *)bytes + 2;
 		value.size = load_u16(bytes);
+		*at += 2 + value.size;
 		break;
 	}
 	return value;
+}
+
+struct trace_value event_value(const struct trace_event *event, uint32_t index)
+{
+	const uint8_t *at = field_bytes(event, index);
+
+	return event_value_next(&event->class->fields[index], &at);
 }
 
 int64_t event_i64(const struct trace_event *event, int index)

@@ -16,13 +16,25 @@
 #define MAX_NAME_COLUMN 28
 #define COMM_COLUMN 23
 
-/* Text of a class, made once. */
+/* Text made once; PIECE bytes of it can be read whatever its size, and PIECE more. */
+enum { PIECE = 32 };
+
+struct text {
+	char *bytes;
+	size_t size;
+};
+
+/* A field's name before its value. */
+struct field_text {
+	struct text plain, json; /* " tid=", and "\"tid\":" or ",\"tid\":" */
+};
+
+/* Text of a class. */
 struct class_text {
-	char **names; /* of fields, as shown */
-	size_t *name_sizes;
-	char *name;	 /* of the class, filled up to the column */
-	char *json_name; /* quoted */
-	size_t name_size, json_name_size;
+	struct field_text *fields;
+	uint32_t nr_fields;
+	struct text name;      /* filled up to the column */
+	struct text json_name; /* quoted */
 };
 
 struct event_printer {
@@ -53,7 +65,8 @@ static char *room(struct event_printer *printer, size_t size)
 	return printer->bytes + printer->size;
 }
 
-static void put(struct event_printer *printer, const char *text, size_t size)
+/* Inline: of most texts the compiler knows the size. */
+static inline void put(struct event_printer *printer, const char *text, size_t size)
 {
 	char *out = room(printer, size);
 
@@ -65,20 +78,55 @@ static void put(struct event_printer *printer, const char *text, size_t size)
 
 #define put_literal(printer, literal) put(printer, literal, sizeof(literal) - 1)
 
-/* Right-aligned in @width places, filled with @fill. */
-static void put_number(struct event_printer *printer, uint64_t value, bool is_negative,
-		       unsigned width, char fill)
+/* In pieces of a size that the compiler knows, without a call. */
+static inline void put_text(struct event_printer *printer, const struct text *text)
 {
-	char digits[24], *at = digits + sizeof(digits), *end = at;
+	char *out = room(printer, text->size + PIECE);
 
-	do
-		*--at = (char)('0' + value % 10);
-	while (value /= 10);
+	if (!out)
+		return;
+	for (size_t i = 0; i < text->size; i += PIECE)
+		memcpy(out + i, text->bytes + i, PIECE);
+	printer->size += text->size;
+}
+
+/* Two digits a division. Return: where they begin. */
+static inline char *digits_before(char *at, uint64_t value)
+{
+	static const char pairs[] = "0001020304050607080910111213141516171819"
+				    "2021222324252627282930313233343536373839"
+				    "4041424344454647484950515253545556575859"
+				    "6061626364656667686970717273747576777879"
+				    "8081828384858687888990919293949596979899";
+
+	for (; value >= 100; value /= 100) {
+		at -= 2;
+		memcpy(at, pairs + 2 * (value % 100), 2);
+	}
+	if (value >= 10) {
+		at -= 2;
+		memcpy(at, pairs + 2 * value, 2);
+	} else {
+		*--at = (char)('0' + value);
+	}
+	return at;
+}
+
+/* Right-aligned in @width places, at most PIECE, filled with @fill. */
+static inline void put_number(struct event_printer *printer, uint64_t value, bool is_negative,
+			      unsigned width, char fill)
+{
+	char digits[2 * PIECE], *end = digits + PIECE, *at = digits_before(end, value);
+	char *out = room(printer, PIECE);
+
+	if (!out)
+		return;
 	if (is_negative)
 		*--at = '-';
-	while (end - at < width && at > digits)
+	while (end - at < width)
 		*--at = fill;
-	put(printer, at, (size_t)(end - at));
+	memcpy(out, at, PIECE);
+	printer->size += (size_t)(end - at);
 }
 
 static void put_unsigned(struct event_printer *printer, uint64_t value)
@@ -180,11 +228,11 @@ static void put_bytes(struct event_printer *printer, const char *bytes, uint32_t
 	printer->size += 2 * (size_t)size + 2;
 }
 
-static void put_value(struct event_printer *printer, const struct trace_event *event,
-		      uint32_t index, bool is_json)
+/* The field at *@at, which moves behind it. */
+static inline void put_value(struct event_printer *printer, const struct trace_field *field,
+			     const uint8_t **at, bool is_json)
 {
-	const struct trace_field *field = &event->class->fields[index];
-	struct trace_value value = event_value(event, index);
+	struct trace_value value = event_value_next(field, at);
 
 	switch (value.type) {
 	case FIELD_UINT:
@@ -246,6 +294,7 @@ const char *printer_text(struct event_printer *printer, const struct trace_event
 {
 	const struct trace_event_class *class = event->class;
 	const struct class_text *text = &printer->domains[class->domain].items[class->id];
+	const uint8_t *at = event->payload;
 
 	printer->size = 0;
 	put_number(printer, event->stamp / 1000000000, false, 7, ' ');
@@ -258,12 +307,10 @@ const char *printer_text(struct event_printer *printer, const struct trace_event
 	    : event->context & CONTEXT_SOFTIRQ ? "s "
 					       : "  ",
 	    2);
-	put(printer, text->name, text->name_size);
+	put_text(printer, &text->name);
 	for (uint32_t i = 0; i < class->nr_fields; i++) {
-		put_literal(printer, " ");
-		put(printer, text->names[i], text->name_sizes[i]);
-		put_literal(printer, "=");
-		put_value(printer, event, i, false);
+		put_text(printer, &text->fields[i].plain);
+		put_value(printer, &class->fields[i], &at, false);
 	}
 	put_literal(printer, "\n");
 	*ret_size = printer->size;
@@ -309,39 +356,49 @@ const char *printer_json(struct event_printer *printer, const struct trace_event
 {
 	const struct trace_event_class *class = event->class;
 	const struct class_text *text = &printer->domains[class->domain].items[class->id];
+	const uint8_t *at = event->payload;
 
 	printer->size = 0;
 	put_literal(printer, "{\"ts\":");
 	put_unsigned(printer, event->stamp);
 	put_json_thread(printer, event, thread);
 	put_literal(printer, ",\"name\":");
-	put(printer, text->json_name, text->json_name_size);
+	put_text(printer, &text->json_name);
 	put_literal(printer, ",\"fields\":{");
 	for (uint32_t i = 0; i < class->nr_fields; i++) {
-		if (i)
-			put_literal(printer, ",");
-		put_quoted(printer, text->names[i], text->name_sizes[i]);
-		put_literal(printer, ":");
-		put_value(printer, event, i, true);
+		put_text(printer, &text->fields[i].json);
+		put_value(printer, &class->fields[i], &at, true);
 	}
 	put_literal(printer, "}}\n");
 	*ret_size = printer->size;
 	return printer->is_full ? NULL : printer->bytes;
 }
 
-/* What was put, as memory of its own (caller frees); the buffer is empty again. */
-static char *take_text(struct event_printer *printer, size_t *ret_size)
+/* What was put, as memory of its own; the buffer is empty again. Return: 0, -1 without memory. */
+static int take_text(struct event_printer *printer, struct text *text)
 {
-	char *text = malloc(printer->size + 1);
-
-	if (!text || printer->is_full) {
-		free(text);
-		return NULL;
-	}
-	memcpy(text, printer->bytes, printer->size);
-	*ret_size = printer->size;
+	text->bytes = printer->is_full ? NULL : calloc(1, printer->size + PIECE);
+	if (!text->bytes)
+		return -1;
+	memcpy(text->bytes, printer->bytes, printer->size);
+	text->size = printer->size;
 	printer->size = 0;
-	return text;
+	return 0;
+}
+
+static int make_field_text(struct event_printer *printer, const char *name, bool is_first,
+			   struct field_text *text)
+{
+	put_literal(printer, " ");
+	put(printer, name, strlen(name));
+	put_literal(printer, "=");
+	if (take_text(printer, &text->plain) < 0)
+		return -1;
+	if (!is_first)
+		put_literal(printer, ",");
+	put_quoted(printer, name, strlen(name));
+	put_literal(printer, ":");
+	return take_text(printer, &text->json);
 }
 
 /* Control characters in a class's name would break the line. */
@@ -358,19 +415,25 @@ static int make_class_text(struct event_printer *printer, const struct trace_eve
 {
 	struct class_text *text = &printer->domains[class->domain].items[class->id];
 
-	text->names = metadata_shown_names(class);
-	text->name_sizes = calloc(class->nr_fields + 1, sizeof(*text->name_sizes));
-	if (!text->names || !text->name_sizes)
-		return -1;
-	for (uint32_t i = 0; i < class->nr_fields; i++)
-		text->name_sizes[i] = strlen(text->names[i]);
+	char **names = metadata_shown_names(class);
+	int ret;
+
+	text->fields = calloc(class->nr_fields + 1, sizeof(*text->fields));
+	ret = names && text->fields ? 0 : -1;
+	for (uint32_t i = 0; ret == 0 && i < class->nr_fields; i++) {
+		text->nr_fields = i + 1;
+		ret = make_field_text(printer, names[i], i == 0, &text->fields[i]);
+	}
+	free(names);
+	if (ret < 0)
+		return ret;
 	put_class_name(printer, class->name);
 	if (class->nr_fields)
 		put_spaces(printer, 0, column);
-	text->name = take_text(printer, &text->name_size);
+	if (take_text(printer, &text->name) < 0)
+		return -1;
 	put_quoted(printer, class->name, strlen(class->name));
-	text->json_name = take_text(printer, &text->json_name_size);
-	return text->name && text->json_name ? 0 : -1;
+	return take_text(printer, &text->json_name);
 }
 
 static int make_tables(struct event_printer *printer, const struct trace_reader *reader)
@@ -418,19 +481,24 @@ struct event_printer *printer_create(const struct trace_reader *reader)
 	return printer;
 }
 
+static void destroy_class_text(struct class_text *text)
+{
+	for (uint32_t i = 0; i < text->nr_fields; i++) {
+		free(text->fields[i].plain.bytes);
+		free(text->fields[i].json.bytes);
+	}
+	free(text->fields);
+	free(text->name.bytes);
+	free(text->json_name.bytes);
+}
+
 void printer_destroy(struct event_printer *printer)
 {
 	if (!printer)
 		return;
 	for (int i = 0; i < TRACE_NR_DOMAINS; i++) {
-		for (uint32_t j = 0; j < printer->domains[i].nr && printer->domains[i].items; j++) {
-			struct class_text *text = &printer->domains[i].items[j];
-
-			free(text->names);
-			free(text->name_sizes);
-			free(text->name);
-			free(text->json_name);
-		}
+		for (uint32_t j = 0; j < printer->domains[i].nr && printer->domains[i].items; j++)
+			destroy_class_text(&printer->domains[i].items[j]);
 		free(printer->domains[i].items);
 	}
 	free(printer->bytes);
