@@ -70,6 +70,8 @@ struct collector {
 	struct drain drain;
 	enum clock_kind clock;
 	struct clock_map map;
+	uint64_t last_round; /* its T0 */
+	bool is_clock_lost;  /* the counter was set back: until these sessions have ended */
 	uint64_t next_anchor_ns, anchor_interval_ns, next_flush_ns, next_watch_ns;
 	int nr_cpus, sleep_ms;
 	bool is_pressed; /* a session's queues are full: no patience */
@@ -120,17 +122,45 @@ static void tell_map(void *arg, struct program *program, const struct sidecar_ma
 			output_sidecar(&collector->sessions[slot]->output, sidecar_format_map(map));
 }
 
-/* Steers the clock function; nothing later than the anchor has been converted yet. */
+/* Tells the sessions what happened to the clocks since the last anchor. */
+static void tell_breaks(struct collector *collector, const struct clock_break *breaks, size_t nr)
+{
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+		for (size_t i = 0; collector->sessions[slot] && i < nr; i++)
+			session_break(collector->sessions[slot], &breaks[i]);
+}
+
+static bool has_break(const struct clock_break *breaks, size_t nr, enum clock_break_kind kind)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (breaks[i].kind == kind)
+			return true;
+	return false;
+}
+
+/* Steers the clock function; nothing later than the round before has been converted yet. */
 static void take_anchor(struct collector *collector)
 {
+	struct clock_break breaks[CLOCK_MAX_BREAKS];
 	struct clock_anchor anchor;
+	size_t nr_breaks, nr_segments = collector->map.nr;
+	int ret;
 
 	clock_read_anchor(collector->clock, &anchor);
-	if (clock_map_steer(&collector->map, &anchor) < 0)
+	nr_breaks = clock_find_breaks(&collector->map.last, &anchor, collector->map.slope, breaks);
+	tell_breaks(collector, breaks, nr_breaks);
+	collector->is_clock_lost = has_break(breaks, nr_breaks, CLOCK_BREAK_RESET);
+	if (collector->is_clock_lost)
+		return;
+	if (has_break(breaks, nr_breaks, CLOCK_BREAK_SUSPEND))
+		ret = clock_map_suspend(&collector->map, collector->last_round, &anchor);
+	else
+		ret = clock_map_steer(&collector->map, &anchor);
+	if (ret < 0)
 		return;
 	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
 		if (collector->sessions[slot])
-			session_anchor(collector->sessions[slot], &anchor);
+			session_anchor(collector->sessions[slot], &anchor, nr_segments);
 	/* The first ones come more often: a slope over 20 ms is a rough one. */
 	collector->anchor_interval_ns *= 2;
 	if (collector->anchor_interval_ns > NS_PER_S)
@@ -244,9 +274,12 @@ static uint64_t run_round(struct collector *collector)
 {
 	uint64_t now, lowest, now_ns = procfs_now_ns();
 
-	if (has_sessions(collector) && now_ns >= collector->next_anchor_ns)
-		take_anchor(collector);
 	now = clock_ticks(collector->clock);
+	/* After T0: a sleep that this does not see lies behind all that this round emits. */
+	if (has_sessions(collector) && !collector->is_clock_lost &&
+	    (now_ns >= collector->next_anchor_ns || clock_has_broken(&collector->map.last)))
+		take_anchor(collector);
+	collector->last_round = now;
 	(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0);
 	drain_programs(collector, now);
 	lowest = markers_floor(collector, now);
@@ -273,6 +306,7 @@ static int start_clock(struct collector *collector, const struct clock_anchor *f
 		clock_read_anchor(collector->clock, &second);
 	}
 	clock_map_fini(&collector->map);
+	collector->is_clock_lost = false;
 	ret = clock_map_start(&collector->map, collector->clock, first, &second);
 	collector->anchor_interval_ns = FIRST_ANCHOR_NS;
 	collector->next_anchor_ns = second.monotonic_ns + FIRST_ANCHOR_NS;
@@ -305,6 +339,8 @@ static int run_adopt(struct collector *collector, void *arg)
 		slot++;
 	if (slot == SESSION_MAX)
 		return -ENOSPC;
+	if (collector->is_clock_lost && !is_first)
+		return -ESTALE;
 	if (is_first)
 		ret = start_clock(collector, adoption->first);
 	if (ret < 0)
@@ -315,7 +351,7 @@ static int run_adopt(struct collector *collector, void *arg)
 		collector->sessions[slot] = NULL;
 		return ret;
 	}
-	session_anchor(adoption->session, &collector->map.last);
+	session_anchor(adoption->session, &collector->map.last, collector->map.nr - 1);
 	introduce_all(collector, slot);
 	collector->sleep_ms = MIN_SLEEP_MS;
 	adoption->session->on_ns = procfs_now_ns();

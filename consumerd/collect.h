@@ -45,14 +45,15 @@ int collector_set_clock(struct collector *collector, enum clock_kind kind);
 /**
  * collector_adopt() - takes in a session and turns its markers on. Blocks until all is on.
  * @first: the anchor read before anything of it was on
- * Return: 0; -ENOSPC there are SESSION_MAX already; -E2BIG too many patterns; -ENOMEM. On failure
+ * Return: 0; -ENOSPC there are SESSION_MAX already; -E2BIG too many patterns; -ESTALE the
+ * counter was set back, and sessions from before are still running; -ENOMEM. On failure
  * the session is still the caller's.
  */
 int collector_adopt(struct collector *collector, struct session *session,
 		    const struct clock_anchor *first);
 
-/* Turns a session's markers off, drains the rest, writes its trace to the end. Blocks. The session
- * is the caller's again. */
+/* Turns a session's markers off, drains the rest, writes its trace to the end. Blocks, but not the
+ * collector for the disk. The session is the caller's again. */
 void collector_release(struct collector *collector, struct session *session);
 
 /* The programs, for rcu_read_lock() and cds_list_for_each_entry_rcu(). */

@@ -133,6 +133,9 @@ static const char *start_session(struct recordings *recordings, struct session_c
 		snprintf(text, size, "cannot start: %s", strerror(-ret));
 		return text;
 	}
+		if (ret == -ESTALE)
+			return "the time stamp counter was set back by a suspend; stop the "
+			       "recordings from before it first";
 	return NULL;
 }
 
@@ -186,6 +189,13 @@ static uint64_t figure(const _Atomic uint64_t *value)
 /* The figures that status and stop share. */
 static json_t *figures(const struct session *session, uint64_t end_ns)
 {
+static const char *describe_error(int error)
+{
+	if (error == -ESTALE)
+		return "the time stamp counter was set back by a suspend; start anew";
+	return error ? strerror(-error) : "";
+}
+
 	const struct session_stats *stats = &session->stats;
 	int error = atomic_load_explicit(&stats->error, memory_order_relaxed);
 	double seconds = end_ns > session->on_ns ? (double)(end_ns - session->on_ns) / 1e9 : 0;
@@ -196,7 +206,7 @@ static json_t *figures(const struct session *session, uint64_t end_ns)
 		(json_int_t)figure(&stats->queued), "events", (json_int_t)figure(&stats->events),
 		"discarded", (json_int_t)figure(&stats->discarded), "bytes",
 		(json_int_t)figure(&stats->bytes), "late", (json_int_t)figure(&stats->late),
-		"seconds", seconds, "problem", error ? strerror(-error) : "");
+		"seconds", seconds, "problem", describe_error(error));
 }
 
 static json_t *answer_status(struct recordings *recordings, const json_t *request)

@@ -80,6 +80,10 @@ static int sink_event(void *arg, uint32_t number, const struct trace_event *even
 	struct source *source = session->kernel.items[number].source;
 	int ret;
 
+	if (session->is_clock_lost) { /* where it belongs cannot be told */
+		session->output.nr_refused++;
+		return 0;
+	}
 	if (event->class == session->fork_class || event->class == session->exec_class)
 		look_up_thread(session, event);
 	if (event->stamp < session->limit || event->stamp < source->last) {

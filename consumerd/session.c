@@ -104,8 +104,12 @@ void session_push_marker(struct session *session, struct source **slot, int32_t 
 {
 	struct source *source;
 
-	if (event->stamp < session->begin_ticks)
+	if (event->stamp < session->begin_ticks && !session->is_clock_lost)
 		return;
+	if (session->is_clock_lost) { /* where it belongs cannot be told */
+		session->output.nr_refused++;
+		return;
+	}
 	if (event->stamp < session->limit) {
 		output_late(&session->output, event);
 		return;
@@ -199,13 +203,23 @@ void session_emit(struct session *session, uint64_t limit)
 	session->queued = queued_bytes(session);
 }
 
-void session_anchor(struct session *session, const struct clock_anchor *anchor)
+void session_anchor(struct session *session, const struct clock_anchor *anchor,
+		    size_t first_segment)
 {
 	const struct clock_map *map = session->output.clock_borrow;
 
 	output_sidecar(&session->output, sidecar_format_anchor(anchor));
-	if (map->nr > 0)
-		output_sidecar(&session->output, sidecar_format_segment(&map->items[map->nr - 1]));
+	for (size_t i = first_segment; i < map->nr; i++)
+		output_sidecar(&session->output, sidecar_format_segment(&map->items[i]));
+}
+
+void session_break(struct session *session, const struct clock_break *item)
+{
+	output_sidecar(&session->output, sidecar_format_break(item));
+	if (item->kind != CLOCK_BREAK_RESET)
+		return;
+	session->is_clock_lost = true;
+	session->drain_error = -ESTALE;
 }
 
 void session_publish_stats(struct session *session)

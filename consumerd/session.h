@@ -18,6 +18,7 @@
 #include "trace/merge.h"
 
 #define SESSION_MAX 8 /* at once */
+#include "trace/clock-break.h"
 
 struct session_config {
 	const char *dir;
@@ -97,6 +98,7 @@ struct session {
 
 static inline void floor_move(struct floor *floor, uint64_t at, uint64_t now)
 {
+	bool is_clock_lost; /* the counter was set back */
 	if (at > floor->at) {
 		floor->at = at;
 		floor->since = now;
@@ -148,8 +150,12 @@ uint64_t session_kernel_floor(const struct session *session, uint64_t now, uint6
 /* Emits everything up to @limit. */
 void session_emit(struct session *session, uint64_t limit);
 
-/* An anchor, and the segment it began. */
-void session_anchor(struct session *session, const struct clock_anchor *anchor);
+/* An anchor, and the segments it began. */
+void session_anchor(struct session *session, const struct clock_anchor *anchor,
+		    size_t first_segment);
+
+/* What happened to the clocks. After a counter's reset, everything is discarded and counted. */
+void session_break(struct session *session, const struct clock_break *item);
 
 /* Brings `stats` up to date. */
 void session_publish_stats(struct session *session);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += libtrace.la
-libtrace_la_SOURCES = trace/class-set.c trace/class-set.h trace/clock.c trace/clock.h \
+libtrace_la_SOURCES = trace/class-set.c trace/class-set.h trace/clock-break.c \
+	trace/clock-break.h trace/clock.c trace/clock.h \
 	trace/directory.c trace/directory.h \
 	trace/find.c trace/index.c trace/index.h trace/merge.c trace/merge.h \
 	trace/metadata-read.c trace/metadata-write.c trace/metadata.h trace/model.c \
@@ -13,9 +14,11 @@ libtrace_la_SOURCES = trace/class-set.c trace/class-set.h trace/clock.c trace/cl
 libtrace_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 libtrace_la_LIBADD = libbase.la $(JANSSON_LIBS) -lpthread
 
-UNIT_TESTS += tests/unit/test-model tests/unit/test-clock tests/unit/test-merge
+UNIT_TESTS += tests/unit/test-clock-break tests/unit/test-model tests/unit/test-clock tests/unit/test-merge
 tests_unit_test_model_SOURCES = tests/unit/test-model.c
 tests_unit_test_model_LDADD = libtrace.la
+tests_unit_test_clock_break_SOURCES = tests/unit/test-clock-break.c
+tests_unit_test_clock_break_LDADD = libtrace.la -lm
 tests_unit_test_clock_SOURCES = tests/unit/test-clock.c
 tests_unit_test_clock_LDADD = libtrace.la -lm
 tests_unit_test_merge_SOURCES = tests/unit/test-merge.c

@@ -267,6 +267,53 @@ int clock_map_steer(struct clock_map *map, const struct clock_anchor *anchor)
 	return add_segment(map, anchor, reads, aim(map->slope, behind, ticks), is_break);
 }
 
+static int push_segment(struct clock_map *map, uint64_t ticks0, uint64_t ns0, double slope)
+{
+	struct clock_segment *segment = array_push(map);
+
+	if (!segment)
+		return -ENOMEM;
+	*segment = (struct clock_segment){
+		.ticks0 = ticks0,
+		.ns0 = ns0,
+		.ns_per_tick = slope,
+		.is_break = true,
+	};
+	return 0;
+}
+
+int clock_map_suspend(struct clock_map *map, uint64_t from, const struct clock_anchor *anchor)
+{
+	uint64_t last = map->items[map->nr - 1].ticks0, halt_ns, go_ns;
+	double ahead, awake, behind, half_ticks;
+	uint64_t halt, go;
+
+	if (from < last)
+		from = last;
+	if (map->kind == CLOCK_TICKS_MONO || anchor->ticks <= from)
+		return clock_map_steer(map, anchor);
+	behind = (double)(int64_t)(anchor->monotonic_ns + map->ahead_ns -
+				   clock_map_ns(map, anchor->ticks));
+	ahead = (double)(anchor->ticks - from) * map->slope; /* what the counter says has passed */
+	awake = ahead + behind;
+	if (awake < 0)
+		awake = 0;
+	half_ticks = awake / 2 / map->slope;
+	halt = from + (uint64_t)half_ticks;
+	go = anchor->ticks - (uint64_t)half_ticks;
+	if (behind > -ahead * MAX_DRIFT - DRIFT_FLOOR_NS || go <= halt)
+		return clock_map_steer(map, anchor);
+	halt_ns = clock_map_ns(map, halt);
+	go_ns = anchor->monotonic_ns + map->ahead_ns - (uint64_t)(awake / 2);
+	if (go_ns < halt_ns)
+		go_ns = halt_ns;
+	map->last = *anchor;
+	if (push_segment(map, halt, halt_ns, (double)(go_ns - halt_ns) / (double)(go - halt)) < 0 ||
+	    push_segment(map, go, go_ns, map->slope) < 0)
+		return -ENOMEM;
+	return 1;
+}
+
 /* The last segment that starts at or before @ticks; the first where none does. */
 static const struct clock_segment *find_segment(const struct clock_map *map, uint64_t ticks)
 {

@@ -75,6 +75,16 @@ int clock_map_start(struct clock_map *map, enum clock_kind kind, const struct cl
  */
 int clock_map_steer(struct clock_map *map, const struct clock_anchor *anchor);
 
+/**
+ * clock_map_suspend() - takes in the first anchor after the machine has slept.
+ * Where the counter ran on meanwhile, the function stands still: on the old line up to the middle
+ * of the time that CLOCK_MONOTONIC went on since @from, then on the new one. Both ends are exact;
+ * what devices did around the sleep is not.
+ * @from: ticks before it; nothing later has been converted
+ * Return: 1, or 0 when the counter stood still as well: then no reading is doubtful; -ENOMEM.
+ */
+int clock_map_suspend(struct clock_map *map, uint64_t from, const struct clock_anchor *anchor);
+
 /* ns of CLOCK_MONOTONIC. Ticks before the first segment are extended backwards along it. */
 uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks);
 

@@ -185,6 +185,26 @@ static int load_segment(struct sidecar *sidecar, const json_t *object)
 	return 0;
 }
 
+static int load_break(struct sidecar *sidecar, const json_t *object)
+{
+	char name[32];
+	struct clock_break *item;
+	int kind;
+
+	get_text(object, "kind", name);
+	kind = clock_break_parse(name);
+	if (kind < 0) /* of a later version */
+		return 0;
+	item = array_push(&sidecar->breaks);
+	if (!item)
+		return -ENOMEM;
+	item->kind = (enum clock_break_kind)kind;
+	item->from_ns = get_u64(object, "from_ns");
+	item->to_ns = get_u64(object, "to_ns");
+	item->amount_ns = get_int(object, "amount_ns", 0);
+	return 0;
+}
+
 static int load_end(struct sidecar *sidecar, const json_t *object)
 {
 	sidecar->has_end = true;
@@ -196,10 +216,10 @@ static const struct {
 	const char *type;
 	int (*load)(struct sidecar *sidecar, const json_t *object);
 } loaders[] = {
-	{"header", load_header}, {"thread", load_thread}, {"process", load_process},
-	{"map", load_map},	 {"irq", load_irq},	  {"device", load_device},
-	{"loss", load_loss},	 {"anchor", load_anchor}, {"segment", load_segment},
-	{"end", load_end},
+	{"header", load_header},     {"thread", load_thread}, {"process", load_process},
+	{"map", load_map},	     {"irq", load_irq},	      {"device", load_device},
+	{"loss", load_loss},	     {"anchor", load_anchor}, {"segment", load_segment},
+	{"clock_break", load_break}, {"end", load_end},
 };
 
 static int load_line(struct sidecar *sidecar, const char *line, size_t size)
@@ -276,5 +296,6 @@ void sidecar_fini(struct sidecar *sidecar)
 	array_fini(&sidecar->losses);
 	array_fini(&sidecar->anchors);
 	array_fini(&sidecar->segments);
+	array_fini(&sidecar->breaks);
 	memset(sidecar, 0, sizeof(*sidecar));
 }

@@ -183,6 +183,20 @@ char *sidecar_format_segment(const struct clock_segment *segment)
 	return line_end(&line);
 }
 
+char *sidecar_format_break(const struct clock_break *item)
+{
+	struct line line;
+	struct json_writer *json = line_begin(&line, "clock_break");
+
+	if (!json)
+		return NULL;
+	json_string(json, "kind", clock_break_name(item->kind));
+	json_u64(json, "from_ns", item->from_ns);
+	json_u64(json, "to_ns", item->to_ns);
+	json_i64(json, "amount_ns", item->amount_ns);
+	return line_end(&line);
+}
+
 char *sidecar_format_end(uint64_t end_ns, uint64_t events, uint64_t discarded,
 			 uint32_t clock_error_ns)
 {

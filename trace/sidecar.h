@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "trace/clock.h"
+#include "trace/clock-break.h"
 
 #define SIDECAR_VERSION 1
 
@@ -103,6 +103,10 @@ struct sidecar {
 		struct clock_segment *items;
 		size_t nr, capacity;
 	} segments;
+	struct {
+		struct clock_break *items;
+		size_t nr, capacity;
+	} breaks;
 	uint32_t clock_error_ns; /* from the end line; else the largest of the anchors */
 };
 
@@ -115,6 +119,7 @@ char *sidecar_format_device(const struct sidecar_device *device);
 char *sidecar_format_loss(const struct sidecar_loss *loss);
 char *sidecar_format_anchor(const struct clock_anchor *anchor);
 char *sidecar_format_segment(const struct clock_segment *segment);
+char *sidecar_format_break(const struct clock_break *item);
 char *sidecar_format_end(uint64_t end_ns, uint64_t events, uint64_t discarded,
 			 uint32_t clock_error_ns);
 

@@ -64,4 +64,24 @@ is "an instance that is not there is an error" "$?" 2
 is "by late without a due time is an error that names --period" "$? $(grep -c period "$tap_dir/out")" "2 1"
 "$WEFT" why "$tap_dir/why-loss" --marker demo:frame --json >"$tap_dir/json"
 is "only unknown answers exit with 3" "$?" 3
+# ---- clocks that broke
+"$to_trace" "$data/why-block-io.script" "$tap_dir/slept"
+instance=$("$WEFT" why "$tap_dir/slept" --marker demo:frame --all --json | jq -c '[.begin_ns, .end_ns]' | head -n 1)
+break=$(jq -cn --argjson at "$instance" '{type: "clock_break", kind: "suspend", from_ns: ($at[0] + 1),
+	to_ns: ($at[1] - 1), amount_ns: 3600000000000}')
+cp -r "$tap_dir/slept" "$tap_dir/set"
+echo "$break" >>"$tap_dir/slept/weft/sidecar"
+echo "${break/suspend/realtime-step}" >>"$tap_dir/set/weft/sidecar"
+is "how long something took across a suspend is unknown" \
+	"$("$WEFT" why "$tap_dir/slept" --marker demo:frame --all --json | jq -r .sound | head -n 1)" unknown
+ok "and its answer says why" \
+	grep -q '^clock: the machine slept for 3600.000 s' <("$WEFT" why "$tap_dir/slept" --marker demo:frame)
+is "a step of the wall clock makes nothing doubtful" \
+	"$("$WEFT" why "$tap_dir/set" --marker demo:frame --all --json | jq -r .sound | head -n 1)" sound
+ok "the summary tells of a suspend" \
+	grep -q '^clock: the machine slept for 3600.000 s' <("$WEFT" report "$tap_dir/slept" summary)
+ok "and of a step" \
+	grep -q '^clock: the wall clock was set forward by 3600.000 s' <("$WEFT" report "$tap_dir/set" summary)
+is "also as JSON" \
+	"$("$WEFT" report "$tap_dir/set" summary --json | jq -r '.clock_breaks[0].kind')" realtime-step
 done_testing

@@ -117,14 +117,30 @@ static int find_gaps(const struct history *history, struct why_answer *answer)
 	return 0;
 }
 
-static enum why_soundness soundness_of(const struct why_answer *answer)
+/* Whether the clock broke in it: how long it took is doubtful then. */
+static bool has_clock_break(const struct history *history, const struct why_instance *instance)
+{
+	const struct sidecar *sidecar = history->sidecar;
+
+	for (size_t i = 0; sidecar && i < sidecar->breaks.nr; i++) {
+		const struct clock_break *item = &sidecar->breaks.items[i];
+
+		if (clock_break_is_inexact(item) && item->from_ns < instance->end &&
+		    item->to_ns > instance->begin)
+			return true;
+	}
+	return false;
+}
+
+static enum why_soundness soundness_of(const struct history *history,
+				       const struct why_answer *answer)
 {
 	uint64_t length = answer->instance.end - answer->instance.begin, unknown = 0;
 
 	for (size_t i = 0; i < answer->totals.nr; i++)
 		if (answer->totals.items[i].class == CAUSE_UNKNOWN)
 			unknown += answer->totals.items[i].ns;
-	if (unknown && unknown >= length - unknown)
+	if ((unknown && unknown >= length - unknown) || has_clock_break(history, &answer->instance))
 		return WHY_UNKNOWN;
 	return unknown || answer->gaps.nr ? WHY_MAYBE : WHY_SOUND;
 }
@@ -150,7 +166,7 @@ static int explain(const struct history *history, const struct why_instance *ins
 	if (answer->totals.nr)
 		qsort(answer->totals.items, answer->totals.nr, sizeof(*answer->totals.items),
 		      compare_total);
-	answer->soundness = soundness_of(answer);
+	answer->soundness = soundness_of(history, answer);
 	return 0;
 }
 

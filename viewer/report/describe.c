@@ -322,3 +322,34 @@ void describe_cause(const struct history *history, const struct tile *tile, uint
 		break;
 	}
 }
+
+void describe_clock_break(const struct clock_break *item, char *ret_text, size_t size)
+{
+	double from = (double)item->from_ns / 1e9, to = (double)item->to_ns / 1e9;
+	double amount = (double)item->amount_ns / 1e9;
+
+	switch (item->kind) {
+	case CLOCK_BREAK_SUSPEND:
+		snprintf(
+			ret_text, size,
+			"the machine slept for %.3f s, which is no part of the trace's time; times "
+			"between %.6f s and %.6f s are not exact",
+			amount, from, to);
+		break;
+	case CLOCK_BREAK_REALTIME:
+		snprintf(ret_text, size, "the wall clock was set %s by %.3f s, before %.6f s",
+			 amount < 0 ? "back" : "forward", amount < 0 ? -amount : amount, to);
+		break;
+	case CLOCK_BREAK_COUNTER:
+		snprintf(ret_text, size,
+			 "the time stamp counter jumped by %.6f s; times between %.6f s and %.6f s "
+			 "are not exact",
+			 -amount, from, to);
+		break;
+	default:
+		snprintf(ret_text, size,
+			 "the time stamp counter was set back, after %.6f s; nothing later is "
+			 "recorded",
+			 from);
+	}
+}

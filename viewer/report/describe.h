@@ -41,4 +41,7 @@ const char *find_device(const struct history *history, uint32_t dev);
 /* The hard interrupt that raised a softirq, by its closeness on the same CPU, or NONE. */
 uint32_t find_raiser(const struct history *history, int cpu, uint32_t softirq);
 
+/* What happened to a clock, as a sentence: "the machine slept for 3600.000 s at 12.345678 s". */
+void describe_clock_break(const struct clock_break *item, char *ret_text, size_t size);
+
 #endif

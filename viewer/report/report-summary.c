@@ -143,6 +143,12 @@ static void print_head(const struct summary *summary, FILE *file)
 			sidecar->header.command_pid);
 	if (sidecar->header.missing[0])
 		fprintf(file, "missing: %s\n", sidecar->header.missing);
+	for (size_t i = 0; i < sidecar->breaks.nr && i < MAX_GAPS; i++) {
+		char text[DESCRIBE_SIZE * 2];
+
+		describe_clock_break(&sidecar->breaks.items[i], text, sizeof(text));
+		fprintf(file, "clock: %s\n", text);
+	}
 	if (!sidecar->has_end)
 		fprintf(file, "missing: the recording was not closed, its last second may be cut "
 			      "off\n");
@@ -207,6 +213,22 @@ static void write_facts(struct json_writer *json, const struct summary *summary)
 	json_u64(json, "cpus", history->cpus.nr);
 }
 
+static void write_clock_breaks(struct json_writer *json, const struct sidecar *sidecar)
+{
+	json_array(json, "clock_breaks");
+	for (size_t i = 0; i < sidecar->breaks.nr; i++) {
+		const struct clock_break *item = &sidecar->breaks.items[i];
+
+		json_object(json, NULL);
+		json_string(json, "kind", clock_break_name(item->kind));
+		json_u64(json, "from_ns", item->from_ns);
+		json_u64(json, "to_ns", item->to_ns);
+		json_i64(json, "amount_ns", item->amount_ns);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
 static void print_json(const struct summary *summary, FILE *file)
 {
 	const struct history *history = summary->history;
@@ -233,6 +255,7 @@ static void print_json(const struct summary *summary, FILE *file)
 		json_end_object(&json);
 	}
 	json_end_array(&json);
+	write_clock_breaks(&json, summary->sidecar);
 	json_end_object(&json);
 	json_line(&json);
 }

@@ -315,8 +315,25 @@ static void print_segments(const struct history *history, const struct why *why,
 	fputc('\n', file);
 }
 
+static void print_clock_breaks(const struct history *history, const struct why_instance *instance,
+			       FILE *file)
+{
+	const struct sidecar *sidecar = history->sidecar;
+	char text[DESCRIBE_SIZE * 2];
+
+	for (size_t i = 0; sidecar && i < sidecar->breaks.nr; i++) {
+		const struct clock_break *item = &sidecar->breaks.items[i];
+
+		if (item->from_ns >= instance->end || item->to_ns <= instance->begin)
+			continue;
+		describe_clock_break(item, text, sizeof(text));
+		fprintf(file, "clock: %s\n", text);
+	}
+}
+
 static void print_foot(const struct history *history, const struct why_answer *answer, FILE *file)
 {
+	print_clock_breaks(history, &answer->instance, file);
 	if (history->sidecar)
 		fprintf(file, "clock \u00b1%u ns, ", history->sidecar->clock_error_ns);
 	if (!answer->gaps.nr)
