@@ -130,12 +130,12 @@ static const char *start_session(struct recordings *recordings, struct session_c
 		session_destroy(*ret_session);
 		if (ret == -E2BIG)
 			return "too many marker patterns";
-		snprintf(text, size, "cannot start: %s", strerror(-ret));
-		return text;
-	}
 		if (ret == -ESTALE)
 			return "the time stamp counter was set back by a suspend; stop the "
 			       "recordings from before it first";
+		snprintf(text, size, "cannot start: %s", strerror(-ret));
+		return text;
+	}
 	return NULL;
 }
 
@@ -186,9 +186,6 @@ static uint64_t figure(const _Atomic uint64_t *value)
 	return atomic_load_explicit(value, memory_order_relaxed);
 }
 
-/* The figures that status and stop share. */
-static json_t *figures(const struct session *session, uint64_t end_ns)
-{
 static const char *describe_error(int error)
 {
 	if (error == -ESTALE)
@@ -196,6 +193,9 @@ static const char *describe_error(int error)
 	return error ? strerror(-error) : "";
 }
 
+/* The figures that status and stop share. */
+static json_t *figures(const struct session *session, uint64_t end_ns)
+{
 	const struct session_stats *stats = &session->stats;
 	int error = atomic_load_explicit(&stats->error, memory_order_relaxed);
 	double seconds = end_ns > session->on_ns ? (double)(end_ns - session->on_ns) / 1e9 : 0;

@@ -15,10 +15,10 @@
 #include "consumerd/output.h"
 #include "consumerd/source.h"
 #include "kernel-bridge/bridge.h"
+#include "trace/clock-break.h"
 #include "trace/merge.h"
 
 #define SESSION_MAX 8 /* at once */
-#include "trace/clock-break.h"
 
 struct session_config {
 	const char *dir;
@@ -92,13 +92,13 @@ struct session {
 	uint64_t drain_now;	/* T0 of the drain under way */
 	uint64_t kernel_bytes;	/* pushed in this round */
 	int drain_error;
+	bool is_clock_lost; /* the counter was set back */
 
 	struct session_stats stats;
 };
 
 static inline void floor_move(struct floor *floor, uint64_t at, uint64_t now)
 {
-	bool is_clock_lost; /* the counter was set back */
 	if (at > floor->at) {
 		floor->at = at;
 		floor->since = now;
