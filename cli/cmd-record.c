@@ -203,7 +203,8 @@ static int start(struct recorder *recorder)
 	/* One that is about to end may still have taken the connection: then once more. */
 	for (int i = 0; i < 2 && !answer; i++) {
 		if (daemon_connect(&recorder->link, why, sizeof(why)) < 0) {
-			log_error("record: %s", why);
+			if (*why)
+				log_error("record: %s", why);
 			json_decref(request);
 			return -1;
 		}

@@ -94,7 +94,8 @@ static int try_connect(struct daemon_link *link, const char *path)
 	return ret;
 }
 
-/* Return: 0 when it says it is ready, or another one runs already; -errno. */
+/* Return: 0 when it says it is ready, or another one runs already; -ECHILD: it has said why not;
+ * -errno. */
 static int start_daemon(const char *path)
 {
 	sigset_t none;
@@ -112,7 +113,10 @@ static int start_daemon(const char *path)
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			return -errno;
-	return WIFEXITED(status) && WEXITSTATUS(status) != 127 ? 0 : -ENOEXEC;
+	if (!WIFEXITED(status) || WEXITSTATUS(status) == 127)
+		return -ENOEXEC;
+	return WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == CONTROL_RUNS_ALREADY ? 0
+										       : -ECHILD;
 }
 
 int daemon_connect(struct daemon_link *link, char *reterr, size_t reterr_size)
@@ -144,8 +148,10 @@ int daemon_connect(struct daemon_link *link, char *reterr, size_t reterr_size)
 			return 0;
 		nanosleep(&pause, NULL);
 	}
-	snprintf(reterr, reterr_size, "cannot start %s: %s", path,
-		 ret < 0 ? strerror(-ret) : "it does not answer");
+	reterr[0] = '\0';
+	if (ret != -ECHILD)
+		snprintf(reterr, reterr_size, "cannot start %s: %s", path,
+			 ret < 0 ? strerror(-ret) : "it does not answer");
 	return ret < 0 ? ret : -ETIMEDOUT;
 }
 

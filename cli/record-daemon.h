@@ -24,7 +24,7 @@ int daemon_find_libmarker(char *ret_path);
 
 /**
  * daemon_connect() - connects to the user's weft-consumerd, starting one if none answers.
- * @reterr: on failure one sentence
+ * @reterr: on failure one sentence; "" when the daemon has said itself why it does not start
  * Return: 0 or -errno.
  */
 int daemon_connect(struct daemon_link *link, char *reterr, size_t reterr_size);

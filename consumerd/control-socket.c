@@ -53,11 +53,29 @@ static int open_signals(void)
 	return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* Return: 0 or -errno; *ret_fd is the caller's in either case. */
+static int open_listener(const char *folder, int *ret_fd)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int ret = rendezvous_file(folder, CONTROL_SOCKET_NAME, address.sun_path);
+
+	if (ret < 0)
+		return ret;
+	*ret_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*ret_fd < 0)
+		return -errno;
+	/* Whoever held it before is dead: the lock on the folder says so. */
+	(void)unlink(address.sun_path);
+	if (bind(*ret_fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    chmod(address.sun_path, 0700) < 0 || listen(*ret_fd, 16) < 0)
+		return -errno;
+	return 0;
+}
+
 int control_open(const char *folder, struct collector *collector, bool exit_when_idle,
 		 struct control **ret_control)
 {
 	struct control *control = calloc(1, sizeof(*control));
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int ret;
 
 	if (!control)
@@ -65,16 +83,9 @@ int control_open(const char *folder, struct collector *collector, bool exit_when
 	control->folder = folder;
 	control->recordings.collector = collector;
 	control->exit_when_idle = exit_when_idle;
+	control->listen_fd = -1;
 	control->signal_fd = open_signals();
-	control->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	ret = rendezvous_file(folder, CONTROL_SOCKET_NAME, address.sun_path);
-	if (ret == 0) {
-		(void)unlink(address.sun_path);
-		if (control->signal_fd < 0 || control->listen_fd < 0 ||
-		    bind(control->listen_fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-		    chmod(address.sun_path, 0700) < 0 || listen(control->listen_fd, 16) < 0)
-			ret = -errno;
-	}
+	ret = control->signal_fd < 0 ? -errno : open_listener(folder, &control->listen_fd);
 	if (ret < 0) {
 		control_close(control);
 		return ret;
@@ -139,6 +150,8 @@ static int answer_line(struct control *control, struct client *client, const cha
 	json_t *answer = requests_answer(&control->recordings, request, client->fd);
 	int ret = send_answer(client, answer);
 
+	if (ret < 0)
+		requests_take_back(&control->recordings);
 	json_decref(request);
 	json_decref(answer);
 	return ret;

@@ -33,6 +33,9 @@
 
 #define CONTROL_SOCKET_NAME "control.sock"
 
+/* The exit status of 'weft-consumerd --background' when another one has the folder. */
+#define CONTROL_RUNS_ALREADY 3
+
 /* "ring_size": bytes between these, rounded up to a power of two. */
 #define CONTROL_MIN_RING_SIZE (64u << 10)
 #define CONTROL_MAX_RING_SIZE (1u << 30)

@@ -12,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/standard-fds.h"
 #include "consumerd/control-socket.h"
+#include "consumerd/control.h"
 #include "libmarker/rendezvous.h"
 
 #define LOCK_NAME "consumerd.lock"
@@ -118,6 +120,7 @@ static int go_to_background(void)
 	int ends[2], status = 1;
 	char byte;
 	pid_t child;
+	int told;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
@@ -126,9 +129,12 @@ static int go_to_background(void)
 		return -errno;
 	if (child > 0) {
 		close(ends[1]);
-		/* No word: the child has said on stderr what is wrong. */
+		/* No word: the child has said on stderr what is wrong, and its status says it too.
+		 */
 		if (read(ends[0], &byte, 1) == 1)
 			status = 0;
+		else if (waitpid(child, &told, 0) == child && WIFEXITED(told))
+			status = WEXITSTATUS(told);
 		_exit(status);
 	}
 	close(ends[0]);
@@ -222,6 +228,8 @@ int main(int argc, char **argv)
 	}
 	lock = lock_folder(folder);
 	if (lock < 0) {
+		if (lock == -EWOULDBLOCK && options.is_background)
+			return CONTROL_RUNS_ALREADY; /* which is all that was asked for */
 		log_error("cannot lock %s: %s", folder,
 			  lock == -EWOULDBLOCK ? "another weft-consumerd is running"
 					       : strerror(-lock));

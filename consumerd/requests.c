@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -128,6 +129,7 @@ static const char *start_session(struct recordings *recordings, struct session_c
 	ret = collector_adopt(collector, *ret_session, &first);
 	if (ret < 0) {
 		session_destroy(*ret_session);
+		session_remove_trace(config->dir);
 		if (ret == -E2BIG)
 			return "too many marker patterns";
 		if (ret == -ESTALE)
@@ -146,6 +148,7 @@ static void add_recording(struct recordings *recordings, struct session *session
 	json_int_t duration = json_integer_value(json_object_get(request, "duration_ns"));
 	struct recording *recording = &recordings->items[recordings->nr++];
 
+	recordings->has_started = true;
 	*recording = (struct recording){
 		.session = session,
 		.number = session->number,
@@ -364,6 +367,7 @@ json_t *requests_answer(struct recordings *recordings, const json_t *request, in
 {
 	const char *command = text_of(request, "command");
 
+	recordings->has_started = false;
 	if (!strcmp(command, "start"))
 		return answer_start(recordings, request, fd);
 	if (!strcmp(command, "status"))
@@ -373,6 +377,21 @@ json_t *requests_answer(struct recordings *recordings, const json_t *request, in
 	if (!strcmp(command, "list"))
 		return answer_list(recordings);
 	return failure("no such command");
+}
+
+void requests_take_back(struct recordings *recordings)
+{
+	struct recording *last;
+	char *dir;
+
+	if (!recordings->has_started)
+		return;
+	last = &recordings->items[recordings->nr - 1];
+	dir = strdup(last->session->dir);
+	end_recording(recordings, last);
+	if (dir)
+		session_remove_trace(dir);
+	free(dir);
 }
 
 void requests_disconnect(struct recordings *recordings, int fd)

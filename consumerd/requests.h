@@ -22,6 +22,7 @@ struct recording {
 struct recordings {
 	struct recording items[SESSION_MAX];
 	uint32_t nr, last_number;
+	bool has_started; /* the last request started the last of them */
 	struct collector *collector;
 };
 
@@ -42,6 +43,9 @@ int requests_watch(const struct recordings *recordings, int *ret_fds);
 
 /* Ends the detached recordings whose program has ended, or whose time is up. */
 void requests_expire(struct recordings *recordings);
+
+/* The last answer did not arrive: what it started nobody knows of, and so it never was. */
+void requests_take_back(struct recordings *recordings);
 
 /* Ends the sessions of a connection that is gone. */
 void requests_disconnect(struct recordings *recordings, int fd);

@@ -151,6 +151,14 @@ static void write_header(struct session *session, const struct session_config *c
 	output_sidecar(&session->output, sidecar_format_anchor(config->first));
 }
 
+static void free_texts(char **texts)
+{
+	for (char **text = texts; *text; text++)
+		free(*text);
+	free(texts);
+}
+
+/* Return: NULL without memory. */
 static char **copy_texts(const char *const *texts)
 {
 	size_t nr = 0;
@@ -159,8 +167,13 @@ static char **copy_texts(const char *const *texts)
 	while (texts && texts[nr])
 		nr++;
 	copy = calloc(nr + 1, sizeof(*copy));
-	for (size_t i = 0; copy && i < nr; i++)
+	for (size_t i = 0; copy && i < nr; i++) {
 		copy[i] = strdup(texts[i]);
+		if (!copy[i]) {
+			free_texts(copy);
+			return NULL;
+		}
+	}
 	return copy;
 }
 
@@ -187,8 +200,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
-/* Takes back a trace that never began; only called for a folder we filled ourselves just now. */
-static void remove_trace(const char *dir)
+void session_remove_trace(const char *dir)
 {
 	(void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
@@ -225,7 +237,7 @@ int session_create(const struct session_config *config, struct session **ret_ses
 	ret = open_backend(session, config, set, everybody, reterr, reterr_size);
 	if (ret < 0) {
 		session_destroy(session);
-		remove_trace(config->dir);
+		session_remove_trace(config->dir);
 		return ret;
 	}
 	write_header(session, config);

@@ -169,4 +169,7 @@ void session_finish(struct session *session, uint64_t now);
 
 void session_destroy(struct session *session); /* accepts NULL */
 
+/* Takes back a trace that never began; only for a folder that we filled ourselves just now. */
+void session_remove_trace(const char *dir);
+
 #endif

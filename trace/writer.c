@@ -169,14 +169,14 @@ int trace_writer_create(const struct trace_writer_config *config, struct trace_w
 
 	if (!writer)
 		return -ENOMEM;
-	ret = trace_files_open(&writer->files, config->dir);
-	if (ret < 0) {
-		free(writer);
-		return ret;
-	}
 	ret = writer_init(writer, config);
+	/* Last, for it leaves nothing behind when it fails. */
+	if (ret == 0)
+		ret = trace_files_open(&writer->files, config->dir);
 	if (ret < 0) {
-		writer_free(writer);
+		if (writer->owns_classes)
+			class_set_destroy(writer->classes);
+		free(writer);
 		return ret;
 	}
 	*ret_writer = writer;

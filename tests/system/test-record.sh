@@ -125,6 +125,12 @@ sh -c 'ls /proc/self/fd >fds2' <&- >&- 2>&-
 is "and the program does not have them either" "$(cat fds)" "$(cat fds2)"
 ok "the trace is whole" grep -q '"type":"end"' closed/weft/sidecar
 
+# ---- a weft-consumerd that cannot start
+mkdir -p -m 700 locked/consumerd.lock
+WEFT_RUNDIR=$tap_dir/locked "$WEFT" record --kernel=none -o unstarted -- "$numbers" -n 1 >out 2>err
+is "where weft-consumerd cannot start, the program is not run" "$?$(cat out)" 2
+is "and one line says why" "$(wc -l <err) $(grep -c 'cannot lock .*: Is a directory' err)" "1 1"
+
 # ---- mistakes
 "$WEFT" record --kernel=none -o missing -- ./no-such-program >out 2>err
 is "127 says that there is no such program" $? 127
