@@ -12,8 +12,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "cli/cli.h"
 #include "cli/record-daemon.h"
+#include "cli/rights.h"
 #include "kernel-bridge/bridge.h"
 #include "libmarker/rendezvous.h"
 
@@ -34,6 +36,8 @@ static const struct question {
 	{"which timer ended a wait, and who had set it", BRIDGE_TIMER},
 	{"which kernel worker did a thread's work", BRIDGE_WORKQUEUE},
 	{"which signal stopped or woke a thread, and who sent it", BRIDGE_SIGNAL},
+	{"when another user's program ran and waited: root's Xorg, a compositor", BRIDGE_SCHED},
+	{"what another user's program called (-p PID, --kernel=all)", BRIDGE_SYSCALL},
 };
 #define NR_QUESTIONS (sizeof(questions) / sizeof(questions[0]))
 
@@ -47,16 +51,19 @@ struct diagnosis {
 	char rendezvous[RENDEZVOUS_MAX_PATH];
 	int libmarker_error, consumerd_error, rendezvous_error;
 	const char *tracefs;
-	int nr_leftovers;
-	bool markers_work;
+	uint32_t nr_leftovers;
+	struct bridge_access bridge;
+	char way[256]; /* the shortest to what the chosen one does not give; "" */
+	bool is_sudo, markers_work;
 };
 
-static void examine_backends(struct diagnosis *diagnosis)
+static void examine_backends(struct diagnosis *diagnosis, const struct bridge_config *config)
 {
 	for (; bridge_backends[diagnosis->nr_backends]; diagnosis->nr_backends++) {
 		size_t i = diagnosis->nr_backends;
 
-		bridge_backends[i]->probe(&diagnosis->reports[i]);
+		bridge_backends[i]->probe(config, &diagnosis->reports[i]);
+		diagnosis->nr_leftovers += diagnosis->reports[i].nr_leftovers;
 		if (diagnosis->chosen || !diagnosis->reports[i].works)
 			continue;
 		diagnosis->chosen = bridge_backends[i];
@@ -65,19 +72,45 @@ static void examine_backends(struct diagnosis *diagnosis)
 	}
 }
 
-static void examine(struct diagnosis *diagnosis)
+/* The best backend's own word, or how to get at it. */
+static void find_way(struct diagnosis *diagnosis)
 {
+	const struct backend_report *best = &diagnosis->reports[0];
+
+	if (diagnosis->bridge.fd < 0 && geteuid() != 0)
+		snprintf(diagnosis->way, sizeof(diagnosis->way),
+			 "sudo weft record; or for good: sudo weft setup");
+	else if (best->set != BRIDGE_ALL)
+		snprintf(diagnosis->way, sizeof(diagnosis->way), "%s", best->reason);
+}
+
+/* As 'weft record' would: under sudo only the bridge is root's. */
+static int examine(struct diagnosis *diagnosis, char *reterr, size_t reterr_size)
+{
+	struct bridge_config config = {0};
+	int ret;
+
 	memset(diagnosis, 0, sizeof(*diagnosis));
+	rights_get_bridge(&diagnosis->bridge);
+	diagnosis->is_sudo = geteuid() == 0;
+	ret = rights_drop(reterr, reterr_size);
+	if (ret < 0)
+		return ret;
+	config.clock = clock_detect(&diagnosis->clock_why);
+	config.bridge = diagnosis->bridge.fd;
+	config.bridge_why = diagnosis->bridge.why;
 	diagnosis->tracefs = bridge_tracefs();
-	diagnosis->nr_leftovers = bridge_nr_leftovers(); /* probes remove them */
-	examine_backends(diagnosis);
-	diagnosis->clock =
-		clock_detect(&diagnosis->clock_why) == CLOCK_TICKS_TSC ? "tsc" : "monotonic";
+	examine_backends(diagnosis, &config);
+	find_way(diagnosis);
+	if (config.bridge >= 0)
+		close(config.bridge);
+	diagnosis->clock = config.clock == CLOCK_TICKS_TSC ? "tsc" : "monotonic";
 	diagnosis->libmarker_error = daemon_find_libmarker(diagnosis->libmarker);
 	diagnosis->consumerd_error = daemon_find(diagnosis->consumerd);
 	diagnosis->rendezvous_error = rendezvous_folder(diagnosis->rendezvous);
 	diagnosis->markers_work = !diagnosis->libmarker_error && !diagnosis->consumerd_error &&
 				  !diagnosis->rendezvous_error;
+	return 0;
 }
 
 /* "block, irq" of the bits of a set. */
@@ -111,6 +144,8 @@ static void print_questions(const struct diagnosis *diagnosis)
 			       name_sets(question->set & ~diagnosis->seen, names, sizeof(names)));
 		putchar('\n');
 	}
+	if (diagnosis->way[0])
+		printf("  the shortest way to the others: %s\n", diagnosis->way);
 }
 
 static void print_place(const char *what, const char *path, int error)
@@ -146,9 +181,14 @@ static void print_text(const struct diagnosis *diagnosis)
 	print_place("libmarker", diagnosis->libmarker, diagnosis->libmarker_error);
 	print_place("consumerd", diagnosis->consumerd, diagnosis->consumerd_error);
 	print_place("rendezvous", diagnosis->rendezvous, diagnosis->rendezvous_error);
+	printf("  %-11s%s\n", "bridge",
+	       diagnosis->bridge.fd < 0 ? diagnosis->bridge.why
+	       : geteuid() == 0		? "started by us, as root"
+	       : diagnosis->is_sudo	? "started by sudo, the only one with root's rights"
+					: "listens for group tracing");
 	printf("  %-11s%s\n", "tracefs", diagnosis->tracefs ? diagnosis->tracefs : "not mounted");
 	if (diagnosis->nr_leftovers)
-		printf("  %-11s%d instances of dead recordings, removed at the next start\n",
+		printf("  %-11s%u instances of dead recordings were there, and are removed\n",
 		       "leftovers", diagnosis->nr_leftovers);
 	else
 		printf("  %-11snone\n", "leftovers");
@@ -187,11 +227,14 @@ static json_t *list_questions(const struct diagnosis *diagnosis)
 	for (size_t i = 0; i < NR_QUESTIONS; i++) {
 		const struct question *question = &questions[i];
 
-		json_array_append_new(list, json_pack("{s:s, s:b, s:o, s:b}", "question",
-						      question->text, "answer",
-						      !(question->set & ~diagnosis->set), "missing",
-						      list_sets(question->set & ~diagnosis->set),
-						      "seen", !(question->set & ~diagnosis->seen)));
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:b, s:o, s:o, s:b, s:s}", "question", question->text,
+				  "answer", !(question->set & ~diagnosis->set), "needs",
+				  list_sets(question->set), "missing",
+				  list_sets(question->set & ~diagnosis->set), "seen",
+				  !(question->set & ~diagnosis->seen), "way",
+				  question->set & ~diagnosis->set ? diagnosis->way : ""));
 	}
 	return list;
 }
@@ -199,7 +242,8 @@ static json_t *list_questions(const struct diagnosis *diagnosis)
 static int print_json(const struct diagnosis *diagnosis)
 {
 	json_t *all = json_pack(
-		"{s:s, s:b, s:s, s:o, s:o, s:{s:s, s:s?}, s:s?, s:s?, s:s?, s:s?, s:i}",
+		"{s:s, s:b, s:s, s:o, s:o, s:{s:s, s:s?}, s:s?, s:s?, s:s?, s:s?, s:i, s:{s:b, "
+		"s:s}}",
 		"weft_version", PACKAGE_VERSION, "markers", (int)diagnosis->markers_work, "backend",
 		diagnosis->chosen ? diagnosis->chosen->name : "none", "backends",
 		list_backends(diagnosis), "questions", list_questions(diagnosis), "clock", "name",
@@ -207,7 +251,8 @@ static int print_json(const struct diagnosis *diagnosis)
 		diagnosis->libmarker_error ? NULL : diagnosis->libmarker, "consumerd",
 		diagnosis->consumerd_error ? NULL : diagnosis->consumerd, "rendezvous",
 		diagnosis->rendezvous_error ? NULL : diagnosis->rendezvous, "tracefs",
-		diagnosis->tracefs, "leftovers", diagnosis->nr_leftovers);
+		diagnosis->tracefs, "leftovers", (int)diagnosis->nr_leftovers, "bridge", "works",
+		diagnosis->bridge.fd >= 0, "why", diagnosis->bridge.why);
 	int ret = all ? json_dumpf(all, stdout, JSON_COMPACT) : -1;
 
 	json_decref(all);
@@ -223,7 +268,8 @@ const struct command command_doctor = {
 	.summary = "tells what works here, what is missing, and what can be asked",
 	.help = "Each source of kernel events is tried: something is done that it must record, "
 		"and\n"
-		"looked for. Nothing is left behind.\n\n"
+		"looked for. Nothing is left behind. Under sudo it tells what 'sudo weft record' "
+		"could.\n\n"
 		"  --json    one JSON object\n\n"
 		"Exit status: 0 when markers can be recorded, 1 when not even they can.\n",
 	.run = run,
@@ -233,6 +279,7 @@ static int run(int argc, char **argv)
 {
 	static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
 	static struct diagnosis diagnosis; /* large */
+	char why[256];
 	bool is_json = false;
 	int option;
 
@@ -245,7 +292,10 @@ static int run(int argc, char **argv)
 	}
 	if (optind < argc)
 		return cli_usage_error(&command_doctor, "'%s' means nothing here", argv[optind]);
-	examine(&diagnosis);
+	if (examine(&diagnosis, why, sizeof(why)) < 0) {
+		log_error("doctor: %s", why);
+		return CLI_ERROR;
+	}
 	if (!is_json)
 		print_text(&diagnosis);
 	else if (print_json(&diagnosis) < 0)

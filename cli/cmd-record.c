@@ -24,6 +24,7 @@
 #include "cli/record-figures.h"
 #include "cli/record-options.h"
 #include "cli/record-program.h"
+#include "cli/rights.h"
 #include "trace/clock.h"
 
 #define STATUS_INTERVAL_MS 500
@@ -37,6 +38,7 @@ struct recorder {
 	char backend[PATH_MAX]; /* with an absolute path after the colon */
 	const char *name;	/* of the trace, for people */
 	struct daemon_link link;
+	struct bridge_access bridge;
 	json_int_t session;
 	struct held_program program;
 	int signal_fd, pid_fd;
@@ -178,15 +180,23 @@ static json_t *start_request(const struct recorder *recorder)
 	const struct record_options *options = &recorder->options;
 	pid_t pid = options->argv ? recorder->program.pid : options->pid;
 
-	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:s, s:I, s:o, s:b, s:I}", "command",
-			 "start", "dir", recorder->dir, "pid", (int)pid, "kernel",
+	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:s, s:I, s:o, s:b, s:I, s:s}",
+			 "command", "start", "dir", recorder->dir, "pid", (int)pid, "kernel",
 			 options->kernel ? options->kernel : "default", "backend",
 			 recorder->backend, "extra", text_array(options->extra), "markers",
 			 text_array(options->markers), "clock",
 			 options->clock ? options->clock : "ordered", "ring_size",
 			 (json_int_t)options->ring_size, "argv", command_text(options->argv),
 			 "detach", options->is_detached, "duration_ns",
-			 (json_int_t)(options->is_detached ? options->duration_ns : 0));
+			 (json_int_t)(options->is_detached ? options->duration_ns : 0), "no_bridge",
+			 recorder->bridge.why);
+}
+
+static void close_bridge(struct recorder *recorder)
+{
+	if (recorder->bridge.fd >= 0)
+		close(recorder->bridge.fd);
+	recorder->bridge.fd = -1;
 }
 
 /* Return: 0 or -1, having said why not. */
@@ -208,9 +218,12 @@ static int start(struct recorder *recorder)
 			json_decref(request);
 			return -1;
 		}
-		answer = daemon_ask(&recorder->link, json_incref(request));
+		answer =
+			daemon_ask_with(&recorder->link, json_incref(request), recorder->bridge.fd);
 	}
 	json_decref(request);
+	/* The daemon's alone: its end is then the bridge's. */
+	close_bridge(recorder);
 	if (!answer) {
 		log_error("record: weft-consumerd ended before the recording began");
 	} else if (!json_is_true(json_object_get(answer, "ok"))) {
@@ -439,6 +452,26 @@ static int record(struct recorder *recorder)
 	return exit_status(recorder);
 }
 
+static bool wants_kernel(const struct record_options *options)
+{
+	if (options->backend && *options->backend)
+		return !strcmp(options->backend, "ftrace");
+	return !options->kernel || strcmp(options->kernel, "none") || options->nr_extra > 0;
+}
+
+/* Under sudo, everything but the bridge is the user's from here on. */
+static int settle_rights(struct recorder *recorder)
+{
+	char why[256];
+
+	if (wants_kernel(&recorder->options))
+		rights_get_bridge(&recorder->bridge);
+	if (recorder->options.is_as_root || rights_drop(why, sizeof(why)) == 0)
+		return 0;
+	log_error("record: %s", why);
+	return CLI_ERROR;
+}
+
 static int prepare(struct recorder *recorder)
 {
 	struct record_options *options = &recorder->options;
@@ -477,14 +510,17 @@ static int run(int argc, char **argv)
 
 	if (!recorder)
 		return CLI_ERROR;
-	recorder->link.fd = recorder->signal_fd = recorder->pid_fd = -1;
+	recorder->link.fd = recorder->signal_fd = recorder->pid_fd = recorder->bridge.fd = -1;
 	recorder->shows_progress = isatty(STDERR_FILENO);
 	ret = record_options_parse(argc, argv, &recorder->options);
+	if (ret == 0)
+		ret = settle_rights(recorder);
 	if (ret == 0)
 		ret = prepare(recorder);
 	if (ret == 0)
 		ret = record(recorder);
 	daemon_disconnect(&recorder->link);
+	close_bridge(recorder);
 	if (recorder->pid_fd >= 0)
 		close(recorder->pid_fd);
 	if (recorder->signal_fd >= 0)
@@ -529,10 +565,15 @@ const struct command command_record = {
 		"                         background until CMD or PID ends, the time is up, or "
 		"'weft\n"
 		"                         stop'. The exit status tells only whether it began\n"
-		"      --ring-size=SIZE   of each thread's ring (default: 4M)\n\n"
+		"      --ring-size=SIZE   of each thread's ring (default: 4M)\n"
+		"      --as-root          under sudo: CMD and the trace are root's, not the "
+		"user's\n\n"
 		"^C goes to CMD too; the recording ends when CMD does. A second ^C ends it at "
 		"once.\n"
 		"Either way what was recorded is written.\n\n"
+		"Kernel events need 'sudo weft record', under which only weft-bridge is root's, "
+		"or\n"
+		"'weft setup' once. Without, the markers are recorded.\n\n"
 		"  weft record -- player clip.mp4\n"
 		"  weft record -d 10 --kernel=sched,irq\n",
 	.runs_program = true,

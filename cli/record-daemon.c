@@ -40,7 +40,7 @@ static void own_folder(char *ret_folder, size_t size)
 static int find_file(const char *variable, const char *const *names, char *ret_path)
 {
 	char folder[PATH_MAX - 64];
-	const char *named = getenv(variable);
+	const char *named = variable ? getenv(variable) : NULL;
 
 	if (named && *named) {
 		snprintf(ret_path, PATH_MAX, "%s", named);
@@ -61,6 +61,14 @@ int daemon_find(char *ret_path)
 					    WEFT_LIBEXECDIR "/weft-consumerd", NULL};
 
 	return find_file("WEFT_CONSUMERD", names, ret_path);
+}
+
+int daemon_find_bridge(char *ret_path)
+{
+	static const char *const names[] = {"weft-bridge", "../weft-bridge",
+					    WEFT_LIBEXECDIR "/weft-bridge", NULL};
+
+	return find_file(NULL, names, ret_path);
 }
 
 int daemon_find_libmarker(char *ret_path)
@@ -167,15 +175,39 @@ int daemon_connect_running(struct daemon_link *link)
 	return ret == -ECONNREFUSED ? -ENOENT : ret;
 }
 
-static int send_all(int fd, const char *text, size_t size)
+/* @fd goes with the first byte; -1: none. */
+static ssize_t send_some(int socket, const char *text, size_t size, int fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {0};
+	struct iovec part = {.iov_base = (char *)text, .iov_len = size};
+	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		header.msg_control = control.bytes;
+		header.msg_controllen = sizeof(control.bytes);
+		*CMSG_FIRSTHDR(&header) = (struct cmsghdr){
+			.cmsg_level = SOL_SOCKET,
+			.cmsg_type = SCM_RIGHTS,
+			.cmsg_len = CMSG_LEN(sizeof(fd)),
+		};
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&header)), &fd, sizeof(fd));
+	}
+	return sendmsg(socket, &header, MSG_NOSIGNAL);
+}
+
+static int send_all(int socket, const char *text, size_t size, int fd)
 {
 	while (size > 0) {
-		ssize_t sent = send(fd, text, size, MSG_NOSIGNAL);
+		ssize_t sent = send_some(socket, text, size, fd);
 
 		if (sent < 0 && errno == EINTR)
 			continue;
 		if (sent <= 0)
 			return -EPIPE;
+		fd = -1;
 		text += sent;
 		size -= (size_t)sent;
 	}
@@ -206,19 +238,24 @@ static json_t *receive(struct daemon_link *link)
 	return answer;
 }
 
-json_t *daemon_ask(struct daemon_link *link, json_t *request)
+json_t *daemon_ask_with(struct daemon_link *link, json_t *request, int fd)
 {
 	char *text = request ? json_dumps(request, JSON_COMPACT) : NULL;
 	json_t *answer = NULL;
 
 	json_decref(request);
-	if (text && link->fd >= 0 && send_all(link->fd, text, strlen(text)) == 0 &&
-	    send_all(link->fd, "\n", 1) == 0)
+	if (text && link->fd >= 0 && send_all(link->fd, text, strlen(text), fd) == 0 &&
+	    send_all(link->fd, "\n", 1, -1) == 0)
 		answer = receive(link);
 	free(text);
 	if (!answer)
 		daemon_disconnect(link);
 	return answer;
+}
+
+json_t *daemon_ask(struct daemon_link *link, json_t *request)
+{
+	return daemon_ask_with(link, request, -1);
 }
 
 void daemon_disconnect(struct daemon_link *link)

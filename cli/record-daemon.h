@@ -22,6 +22,9 @@ struct daemon_link {
 int daemon_find(char *ret_path);
 int daemon_find_libmarker(char *ret_path);
 
+/* weft-bridge, by its place alone: it is started with rights that the environment does not have. */
+int daemon_find_bridge(char *ret_path);
+
 /**
  * daemon_connect() - connects to the user's weft-consumerd, starting one if none answers.
  * @reterr: on failure one sentence; "" when the daemon has said itself why it does not start
@@ -38,6 +41,9 @@ int daemon_connect_running(struct daemon_link *link);
  * Return: the answer, the caller's; NULL when the daemon is gone.
  */
 json_t *daemon_ask(struct daemon_link *link, json_t *request);
+
+/* As daemon_ask(), with a descriptor that the daemon then has as well; -1: none. */
+json_t *daemon_ask_with(struct daemon_link *link, json_t *request, int fd);
 
 void daemon_disconnect(struct daemon_link *link);
 

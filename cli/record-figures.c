@@ -65,6 +65,11 @@ int figures_say_problem(const char *command, const char *name, const json_t *ans
 {
 	const char *problem = figures_text(answer, "problem");
 
+	if (json_is_true(json_object_get(answer, "kernel_ended"))) {
+		log_error("%s: %s: weft-bridge has ended: kernel events end here, markers go on",
+			  command, name);
+		return 1;
+	}
 	if (!*problem)
 		return 0;
 	log_error("%s: %s: %s; what cannot be written is counted as discarded", command, name,

@@ -77,6 +77,9 @@ static int take_option(struct record_options *options, int option)
 	case 'D':
 		options->is_detached = true;
 		return 0;
+	case 'R':
+		options->is_as_root = true;
+		return 0;
 	case 'r':
 		if (parse_size(optarg, &options->ring_size) < 0 ||
 		    options->ring_size < CONTROL_MIN_RING_SIZE ||
@@ -103,6 +106,7 @@ int record_options_parse(int argc, char **argv, struct record_options *options)
 		{"duration", required_argument, NULL, 'd'},
 		{"detach", no_argument, NULL, 'D'},
 		{"ring-size", required_argument, NULL, 'r'},
+		{"as-root", no_argument, NULL, 'R'},
 		{0},
 	};
 	int option, ret;

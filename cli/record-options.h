@@ -21,6 +21,7 @@ struct record_options {
 	pid_t pid;			 /* 0: none */
 	uint64_t duration_ns, ring_size; /* 0: until the end; the default */
 	bool is_detached;		 /* weft-consumerd ends it, not this process */
+	bool is_as_root; /* root's rights are kept for the program, too */
 	char **argv;			 /* NULL: no program */
 };
 

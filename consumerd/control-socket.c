@@ -31,6 +31,7 @@ struct client {
 	int fd;
 	size_t used;
 	char *line; /* MAX_LINE bytes */
+	int passed; /* the descriptor that came with its last bytes; -1 */
 };
 
 struct control {
@@ -114,8 +115,16 @@ static void accept_client(struct control *control)
 		return;
 	}
 	client = &control->clients[control->nr_clients++];
-	*client = (struct client){.fd = fd, .line = line};
+	*client = (struct client){.fd = fd, .line = line, .passed = -1};
 	control->had_client = true;
+}
+
+/* Takes over a descriptor that a client passed; the one before it is closed. */
+static void keep_passed(struct client *client, int fd)
+{
+	if (client->passed >= 0)
+		close(client->passed);
+	client->passed = fd;
 }
 
 static void drop_client(struct control *control, uint32_t index)
@@ -123,6 +132,7 @@ static void drop_client(struct control *control, uint32_t index)
 	struct client *client = &control->clients[index];
 
 	requests_disconnect(&control->recordings, client->fd);
+	keep_passed(client, -1);
 	close(client->fd);
 	free(client->line);
 	*client = control->clients[--control->nr_clients];
@@ -147,7 +157,8 @@ static int answer_line(struct control *control, struct client *client, const cha
 		       size_t size)
 {
 	json_t *request = json_loadb(line, size, 0, NULL);
-	json_t *answer = requests_answer(&control->recordings, request, client->fd);
+	json_t *answer =
+		requests_answer(&control->recordings, request, client->fd, &client->passed);
 	int ret = send_answer(client, answer);
 
 	if (ret < 0)
@@ -173,10 +184,39 @@ static int answer_lines(struct control *control, struct client *client)
 	return ret == 0 && client->used == MAX_LINE ? -E2BIG : ret;
 }
 
+/* Bytes of a client, and the last of the descriptors with them. Return: as recv(). */
+static ssize_t receive(struct client *client)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec part = {.iov_base = client->line + client->used,
+			     .iov_len = MAX_LINE - client->used};
+	struct msghdr header = {.msg_iov = &part,
+				.msg_iovlen = 1,
+				.msg_control = control.bytes,
+				.msg_controllen = sizeof(control.bytes)};
+	ssize_t got = recvmsg(client->fd, &header, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *each = got > 0 ? CMSG_FIRSTHDR(&header) : NULL;
+	int fd;
+
+	/* There is room for one and its padding; the kernel closes what does not fit. */
+	for (; each; each = CMSG_NXTHDR(&header, each)) {
+		if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t at = CMSG_LEN(0); at + sizeof(fd) <= each->cmsg_len; at += sizeof(fd)) {
+			memcpy(&fd, (char *)each + at, sizeof(fd));
+			keep_passed(client, fd);
+		}
+	}
+	return got;
+}
+
 /* Return: 0, or -errno: to be dropped. */
 static int serve_client(struct control *control, struct client *client)
 {
-	ssize_t got = recv(client->fd, client->line + client->used, MAX_LINE - client->used, 0);
+	ssize_t got = receive(client);
 
 	if (got < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;

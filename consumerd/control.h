@@ -7,7 +7,7 @@
  *	{"command":"start", "dir":"/abs/DIR", "pid":812, "kernel":"default|all|none|sched,irq,...",
  *	 "backend":"ftrace|fake:/abs/FILE|", "extra":["drm:*"], "markers":["player:*"],
  *	 "clock":"ordered|fast", "ring_size":4194304, "argv":"player clip.mp4", "detach":false,
- *	 "duration_ns":0}
+ *	 "duration_ns":0, "no_bridge":"..."}
  *	-> {"ok":true, "session":1, "backend":"ftrace", "clock":"tsc-ordered", "missing":"..."}
  *	                                               when everything is on
  *	{"command":"status", "session":1}
@@ -26,7 +26,10 @@
  * it, unless it was started with "detach":true: then with its program, or "duration_ns" after all
  * was on, where these are not 0. "pid" 0: no program; the session is the whole machine's. Empty or
  * missing: the default. "queued": bytes in memory that are not written yet. "problem" is "" while
- * there is none.
+ * there is none; "kernel_ended":true says that weft-bridge has gone and kernel events end there.
+ *
+ * A connection to weft-bridge may come with a start (SCM_RIGHTS, with its first byte): kernel
+ * events are then recorded by its rights. Without one "no_bridge" says why, in a sentence.
  */
 #ifndef CONSUMERD_CONTROL_H
 #define CONSUMERD_CONTROL_H

@@ -61,10 +61,10 @@ static struct recording *recording_of(struct recordings *recordings, const json_
 	return NULL;
 }
 
-/* Return: NULL, or why the process may not be traced by us. */
-static const char *check_pid(pid_t pid)
+/* Return: NULL, or why the process may not be traced by us. With a bridge, anything may be. */
+static const char *check_pid(pid_t pid, bool has_bridge)
 {
-	if (pid == 0 || kill(pid, 0) == 0)
+	if (pid == 0 || kill(pid, 0) == 0 || (errno == EPERM && has_bridge))
 		return NULL;
 	return errno == EPERM ? "that process belongs to another user; run as root to trace it"
 			      : "there is no such process";
@@ -76,7 +76,7 @@ static bool is_scripted(const char *backend)
 }
 
 /* Reads a start request. Return: NULL, or what is wrong with it. */
-static const char *read_start(const json_t *request, struct session_config *config,
+static const char *read_start(const json_t *request, struct session_config *config, int bridge,
 			      const char **extra, const char **markers)
 {
 	json_int_t pid = json_integer_value(json_object_get(request, "pid"));
@@ -92,6 +92,8 @@ static const char *read_start(const json_t *request, struct session_config *conf
 		.ring_size = (uint64_t)ring_size,
 		.extra = extra,
 		.markers = markers,
+		.bridge = bridge,
+		.bridge_why = text_of(request, "no_bridge"),
 	};
 	if (config->dir[0] != '/')
 		return "a session needs the absolute path of its folder as \"dir\"";
@@ -99,12 +101,12 @@ static const char *read_start(const json_t *request, struct session_config *conf
 		return "\"pid\" or \"ring_size\" is out of range";
 	if (!texts_of(request, "extra", extra) || !texts_of(request, "markers", markers))
 		return "\"extra\" and \"markers\" must be short arrays of strings";
-	return check_pid(config->pid);
+	return check_pid(config->pid, bridge >= 0);
 }
 
 /* Creates the session and has it adopted. Return: NULL, or a sentence why not. */
 static const char *start_session(struct recordings *recordings, struct session_config *config,
-				 struct session **ret_session, char *text, size_t size)
+				 int *passed, struct session **ret_session, char *text, size_t size)
 {
 	struct collector *collector = recordings->collector;
 	pid_t exclude[] = {gettid(), collector_tid(collector), 0};
@@ -119,6 +121,7 @@ static const char *start_session(struct recordings *recordings, struct session_c
 		return "a recording with another clock is running; stop it first";
 	clock_read_anchor(config->clock, &first);
 	config->first = &first;
+	*passed = -1; /* the session's from here on */
 	ret = session_create(config, ret_session, text, size);
 	if (ret < 0) {
 		if (!text[0])
@@ -163,7 +166,8 @@ static void add_recording(struct recordings *recordings, struct session *session
 		recording->deadline_ns = session->on_ns; /* it has ended by now */
 }
 
-static json_t *answer_start(struct recordings *recordings, const json_t *request, int fd)
+static json_t *answer_start(struct recordings *recordings, const json_t *request, int fd,
+			    int *passed)
 {
 	const char *extra[MAX_TEXTS + 1], *markers[MAX_TEXTS + 1], *why;
 	struct session_config config;
@@ -172,9 +176,9 @@ static json_t *answer_start(struct recordings *recordings, const json_t *request
 
 	if (recordings->nr == SESSION_MAX)
 		return failure("as many recordings as possible are running; stop one first");
-	why = read_start(request, &config, extra, markers);
+	why = read_start(request, &config, *passed, extra, markers);
 	if (!why)
-		why = start_session(recordings, &config, &session, text, sizeof(text));
+		why = start_session(recordings, &config, passed, &session, text, sizeof(text));
 	if (why)
 		return failure(why);
 	add_recording(recordings, session, request, fd);
@@ -204,12 +208,13 @@ static json_t *figures(const struct session *session, uint64_t end_ns)
 	double seconds = end_ns > session->on_ns ? (double)(end_ns - session->on_ns) / 1e9 : 0;
 
 	return json_pack(
-		"{s:b, s:i, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:s}", "ok", 1, "session",
+		"{s:b, s:i, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:s, s:b}", "ok", 1, "session",
 		(int)session->number, "dir", session->dir, "pid", (int)session->pid, "queued",
 		(json_int_t)figure(&stats->queued), "events", (json_int_t)figure(&stats->events),
 		"discarded", (json_int_t)figure(&stats->discarded), "bytes",
 		(json_int_t)figure(&stats->bytes), "late", (json_int_t)figure(&stats->late),
-		"seconds", seconds, "problem", describe_error(error));
+		"seconds", seconds, "problem", describe_error(error), "kernel_ended",
+		(int)atomic_load_explicit(&stats->has_kernel_ended, memory_order_relaxed));
 }
 
 static json_t *answer_status(struct recordings *recordings, const json_t *request)
@@ -363,13 +368,13 @@ static json_t *answer_list(const struct recordings *recordings)
 			 "programs", list_programs(recordings));
 }
 
-json_t *requests_answer(struct recordings *recordings, const json_t *request, int fd)
+json_t *requests_answer(struct recordings *recordings, const json_t *request, int fd, int *passed)
 {
 	const char *command = text_of(request, "command");
 
 	recordings->has_started = false;
 	if (!strcmp(command, "start"))
-		return answer_start(recordings, request, fd);
+		return answer_start(recordings, request, fd, passed);
 	if (!strcmp(command, "status"))
 		return answer_status(recordings, request);
 	if (!strcmp(command, "stop"))

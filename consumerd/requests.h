@@ -30,9 +30,10 @@ struct recordings {
  * requests_answer() - does what one request asks for.
  * @request: any JSON value
  * @fd: the connection it came from
+ * @passed: a descriptor that came with it, or -1; -1 afterwards if it was taken over
  * Return: the answer, the caller's; NULL without memory.
  */
-json_t *requests_answer(struct recordings *recordings, const json_t *request, int fd);
+json_t *requests_answer(struct recordings *recordings, const json_t *request, int fd, int *passed);
 
 /**
  * requests_watch() - what the detached recordings wait for.

@@ -36,6 +36,11 @@ static int parse_set(const char *text, uint32_t *ret_set, bool *ret_everybody)
 static int choose_backend(struct session *session, const struct session_config *config,
 			  uint32_t set, char *reterr, size_t reterr_size)
 {
+	const struct bridge_config bridge = {
+		.clock = config->clock,
+		.bridge = config->bridge,
+		.bridge_why = config->bridge_why,
+	};
 	struct backend_report report = {0};
 
 	if (config->backend && *config->backend) {
@@ -51,7 +56,7 @@ static int choose_backend(struct session *session, const struct session_config *
 		session->backend = &backend_none;
 		return 0;
 	}
-	session->backend = bridge_choose(&report);
+	session->backend = bridge_choose(&bridge, &report);
 	if (session->backend == &backend_none) {
 		if (asprintf(&session->missing, "no kernel events: %s",
 			     report.reason[0] ? report.reason : "no backend for them works") < 0)
@@ -72,6 +77,8 @@ static int open_backend(struct session *session, const struct session_config *co
 		.clock = config->clock,
 		.argument = colon ? colon + 1 : NULL,
 		.extra = config->extra,
+		.bridge = config->bridge,
+		.bridge_why = config->bridge_why,
 	};
 	int ret;
 
@@ -214,8 +221,12 @@ int session_create(const struct session_config *config, struct session **ret_ses
 	int ret;
 
 	reterr[0] = '\0';
-	if (!session)
+	if (!session) {
+		if (config->bridge >= 0)
+			close(config->bridge);
 		return -ENOMEM;
+	}
+	session->bridge = config->bridge;
 	ret = parse_set(config->kernel ? config->kernel : "default", &set, &everybody);
 	if (ret < 0) {
 		snprintf(reterr, reterr_size,

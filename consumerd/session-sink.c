@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "consumerd/statedump.h"
+#include "trace/sidecar.h"
 
 /* Threads looked up in /proc per round; a fork storm must not become ours. */
 #define MAX_LOOKUPS 8
@@ -117,6 +118,17 @@ static void sink_floor(void *arg, uint32_t number, uint64_t at)
 	floor_move(&session->kernel.items[number].floor, at, session->drain_now);
 }
 
+/* Markers go on; the screen is told by the next status. */
+static void sink_ended(void *arg, const char *why)
+{
+	struct session *session = arg;
+	uint64_t now_ns = clock_map_ns(session->output.clock_borrow, session->drain_now);
+
+	output_sidecar(&session->output, sidecar_format_problem(now_ns, why));
+	/* Relaxed: a figure for people. */
+	atomic_store_explicit(&session->stats.has_kernel_ended, true, memory_order_relaxed);
+}
+
 void session_sink_init(struct session *session)
 {
 	session->sink = (struct bridge_sink){
@@ -126,5 +138,6 @@ void session_sink_init(struct session *session)
 		.event = sink_event,
 		.discarded = sink_discarded,
 		.floor = sink_floor,
+		.ended = sink_ended,
 	};
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "trace/sidecar.h"
@@ -288,6 +289,8 @@ void session_destroy(struct session *session)
 		return;
 	if (session->backend && session->backend_self)
 		session->backend->close(session->backend_self);
+	if (session->bridge >= 0)
+		close(session->bridge);
 	if (session->output.writer)
 		output_close(&session->output, 0);
 	for (size_t i = 0; i < session->kernel.nr; i++)

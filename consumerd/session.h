@@ -22,10 +22,12 @@
 
 struct session_config {
 	const char *dir;
-	const char *kernel;  /* "default", "all", "none", or kinds: "sched,irq" */
-	const char *backend; /* "ftrace", "fake:FILE"; "" or NULL: the first that works */
-	const char *command; /* what is traced, for the header; or NULL */
-	pid_t pid;	     /* traced program; 0: the whole machine's session */
+	const char *kernel;	/* "default", "all", "none", or kinds: "sched,irq" */
+	const char *backend;	/* "ftrace", "fake:FILE"; "" or NULL: the first that works */
+	int bridge;		/* a connection to weft-bridge; -1: none. Taken over in any case */
+	const char *bridge_why; /* why there is none, in a sentence; "" or NULL: not known */
+	const char *command;	/* what is traced, for the header; or NULL */
+	pid_t pid;		/* traced program; 0: the whole machine's session */
 	bool is_fast_clock;
 	bool is_own_only;	    /* markers of our own user's programs, not of others' */
 	uint64_t ring_size;	    /* bytes per thread; 0: the default */
@@ -43,6 +45,7 @@ struct session_stats {
 	/* Relaxed, all: figures for people, none of which orders anything. */
 	_Atomic uint64_t events, discarded, bytes, late, queued;
 	_Atomic int error;
+	_Atomic bool has_kernel_ended; /* before the recording did */
 };
 
 /* A source that takes longer than its due: see floor_effective(). */
@@ -85,6 +88,7 @@ struct session {
 
 	const struct backend *backend;
 	void *backend_self;
+	int bridge; /* to weft-bridge, which cleans up when it is closed; -1 */
 	struct bridge_sink sink;
 	const struct trace_event_class *fork_class, *exec_class; /* or NULL */
 	int fork_tid, exec_tid; /* the fields that name the new thread */

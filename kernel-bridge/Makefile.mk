@@ -1,4 +1,21 @@
 # SPDX-License-Identifier: MIT
+# What both halves know: the messages between them, and where tracefs is.
+noinst_LTLIBRARIES += libbridgewire.la
+libbridgewire_la_SOURCES = kernel-bridge/protocol.c kernel-bridge/protocol.h \
+	kernel-bridge/tracefs.c kernel-bridge/tracefs.h
+libbridgewire_la_LIBADD = libbase.la
+
+# The privileged half, a program of its own: small, and without a library that it could do without.
+libexec_PROGRAMS += weft-bridge
+weft_bridge_SOURCES = kernel-bridge/privileged/confine.c kernel-bridge/privileged/confine.h \
+	kernel-bridge/privileged/instance.c kernel-bridge/privileged/instance.h \
+	kernel-bridge/privileged/listen.c kernel-bridge/privileged/listen.h \
+	kernel-bridge/privileged/main.c kernel-bridge/privileged/select.c \
+	kernel-bridge/privileged/select.h kernel-bridge/privileged/serve.c \
+	kernel-bridge/privileged/serve.h kernel-bridge/privileged/tracing.c \
+	kernel-bridge/privileged/tracing.h kernel-bridge/privileged/watcher.c
+weft_bridge_LDADD = libbridgewire.la
+
 noinst_LTLIBRARIES += libbridge.la
 libbridge_la_SOURCES = kernel-bridge/backend.h kernel-bridge/bridge.c kernel-bridge/bridge.h \
 	kernel-bridge/backends/fake.c kernel-bridge/backends/none.c \
@@ -6,20 +23,20 @@ libbridge_la_SOURCES = kernel-bridge/backend.h kernel-bridge/bridge.c kernel-bri
 	kernel-bridge/backends/ftrace-drain.c kernel-bridge/backends/ftrace-compat.c \
 	kernel-bridge/backends/ftrace-compat.h kernel-bridge/backends/ftrace-events.c \
 	kernel-bridge/backends/ftrace-events.h kernel-bridge/backends/ftrace-format.c \
-	kernel-bridge/backends/ftrace-format.h kernel-bridge/backends/ftrace-instance.c \
-	kernel-bridge/backends/ftrace-instance.h kernel-bridge/backends/ftrace-page.c \
-	kernel-bridge/backends/ftrace-names.h kernel-bridge/backends/ftrace-page.h \
-	kernel-bridge/backends/ftrace-probe.c \
-	kernel-bridge/backends/ftrace-select.c kernel-bridge/backends/ftrace-syscalls.c \
+	kernel-bridge/backends/ftrace-format.h kernel-bridge/backends/ftrace-names.h \
+	kernel-bridge/backends/ftrace-page.c \
+	kernel-bridge/backends/ftrace-page.h kernel-bridge/backends/ftrace-probe.c \
+	kernel-bridge/backends/ftrace-select.c kernel-bridge/backends/ftrace-stats.c \
+	kernel-bridge/backends/ftrace-stats.h kernel-bridge/backends/ftrace-syscalls.c \
 	kernel-bridge/backends/ftrace-syscalls.h kernel-bridge/backends/ftrace-syscall-names.c \
-	kernel-bridge/backends/ftrace-watcher.c kernel-bridge/fake-class.c \
+	kernel-bridge/fake-class.c \
 	kernel-bridge/fake-event.c kernel-bridge/fake-facts.c kernel-bridge/fake-script.c \
 	kernel-bridge/fake-script.h kernel-bridge/fake-standard.c kernel-bridge/fake-words.c \
-	kernel-bridge/fake-words.h kernel-bridge/tracefs.c kernel-bridge/tracefs.h
+	kernel-bridge/fake-words.h kernel-bridge/link.c kernel-bridge/link.h
 nodist_libbridge_la_SOURCES = kernel-bridge/backends/syscall-table.h \
 	kernel-bridge/backends/syscall-table-32.h
 libbridge_la_CPPFLAGS = $(AM_CPPFLAGS) $(TRACEEVENT_CFLAGS)
-libbridge_la_LIBADD = libtrace.la libbase.la $(TRACEEVENT_LIBS)
+libbridge_la_LIBADD = libbridgewire.la libtrace.la libbase.la $(TRACEEVENT_LIBS)
 
 # Numbers of system calls to their names, by the headers of the machine weft is built for. Only
 # x86-64 has a second table that we know.

@@ -37,7 +37,12 @@ struct bridge_config {
 	const char *argument;	  /* after the colon of --backend=fake:FILE, or NULL */
 	const char *const *extra; /* -e patterns "drm:*", NULL-terminated; or NULL */
 	uint32_t buffer_kb;	  /* per CPU; 0: the backend's default */
+	int bridge;		  /* a connection to weft-bridge, borrowed until close(); -1 */
+	const char *bridge_why;	  /* -1: one sentence why, and what to do; or NULL */
 };
+
+/* A count of events discarded: how many is not known. */
+#define DISCARDED_UNKNOWN 0
 
 /* Where a backend delivers. Functions return 0 or -errno, which ends the drain. */
 struct bridge_sink {
@@ -57,22 +62,28 @@ struct bridge_sink {
 	int (*discarded)(void *arg, uint32_t stream, uint64_t count, uint64_t begin, uint64_t end);
 	/* Nothing earlier than @floor (ticks) will follow in this stream. */
 	void (*floor)(void *arg, uint32_t stream, uint64_t floor);
+	/* No more events will come, before stop(): @why in one sentence. NULL: no matter. */
+	void (*ended)(void *arg, const char *why);
 };
 
 /* What a probe found. */
 struct backend_report {
 	bool works;
-	uint32_t set;	  /* what it can give here and now, each provoked and seen where that is
-			     possible */
-	uint32_t seen;	  /* those of @set that were provoked and seen */
+	uint32_t set;  /* what it can give here and now, each provoked and seen where that is
+			  possible */
+	uint32_t seen; /* those of @set that were provoked and seen */
+	uint32_t nr_leftovers; /* instances of dead recorders that were there, and removed */
 	char reason[256]; /* one sentence: what is missing and what to do; "" when nothing is */
 };
 
 struct backend {
 	const char *name;    /* as typed after --backend=, e.g. "ftrace" */
 	const char *summary; /* one line for `weft doctor` */
-	/* Is it usable here and now? Provokes an event and sees it. Leaves nothing behind. */
-	void (*probe)(struct backend_report *ret_report);
+	/*
+	 * Is it usable here and now? Provokes an event and sees it. Leaves nothing behind. Of
+	 * @config only the clock and the bridge count.
+	 */
+	void (*probe)(const struct bridge_config *config, struct backend_report *ret_report);
 	/*
 	 * Gets ready without recording. On success *ret_self is the caller's until close(). On
 	 * failure -errno and one sentence in @reterr. @sink is borrowed until close().

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "kernel-bridge/backends/ftrace-instance.h"
+#include "kernel-bridge/tracefs.h"
 
 const struct backend *const bridge_backends[] = {
 	&backend_ftrace,
@@ -57,12 +57,13 @@ const struct backend *bridge_find(const char *name)
 	return NULL;
 }
 
-const struct backend *bridge_choose(struct backend_report *ret_report)
+const struct backend *bridge_choose(const struct bridge_config *config,
+				    struct backend_report *ret_report)
 {
 	struct backend_report report, first = {0};
 
 	for (size_t i = 0; bridge_backends[i]; i++) {
-		bridge_backends[i]->probe(&report);
+		bridge_backends[i]->probe(config, &report);
 		if (i == 0)
 			first = report;
 		if (!report.works)
@@ -75,11 +76,6 @@ const struct backend *bridge_choose(struct backend_report *ret_report)
 	}
 	*ret_report = first;
 	return &backend_none;
-}
-
-int bridge_nr_leftovers(void)
-{
-	return ftrace_leftovers(false);
 }
 
 const char *bridge_tracefs(void)

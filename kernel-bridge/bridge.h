@@ -23,10 +23,8 @@ int bridge_parse_sets(const char *text, uint32_t *ret_set);
 const struct backend *bridge_find(const char *name);
 
 /* The first that works here; backend_none at last. @ret_report: its probe's. */
-const struct backend *bridge_choose(struct backend_report *ret_report);
-
-/* Recorders that died and left an instance in tracefs; the next start of a recording removes it. */
-int bridge_nr_leftovers(void);
+const struct backend *bridge_choose(const struct bridge_config *config,
+				    struct backend_report *ret_report);
 
 /* Where tracefs is mounted, or NULL. Static. */
 const char *bridge_tracefs(void);

@@ -7,6 +7,7 @@
  *	              [-d SECONDS | -- CMD ARGS]
  *	-s  kinds of events with commas, "sched,irq"     -a  system calls of everybody
  *	-k  KiB of buffer per CPU     -i  ms between drains     -t  every event as text, to stdout
+ *	-b  weft-bridge, to be started (default: $WEFT_BRIDGE, else ./weft-bridge)
  *	-o  writes a trace            -h  hold: print "ready", and wait to be killed
  *
  * The last lines are KEY=VALUE: events, order (violations), floor (violations), written, read,
@@ -275,6 +276,7 @@ static void recorder_fini(struct recorder *recorder)
 struct options {
 	struct bridge_config config;
 	const char *extra[16], *dir;
+	const char *bridge; /* path */
 	unsigned interval;
 	bool is_held;
 	double seconds;
@@ -286,7 +288,7 @@ static bool parse_options(int argc, char **argv, struct options *options, struct
 	unsigned nr_extra = 0;
 	int option;
 
-	while ((option = getopt(argc, argv, "+s:e:ac:k:i:to:d:h")) != -1) {
+	while ((option = getopt(argc, argv, "+s:e:ac:k:i:to:d:hb:")) != -1) {
 		switch (option) {
 		case 's':
 			if (bridge_parse_sets(optarg, &config->set) < 0)
@@ -316,6 +318,9 @@ static bool parse_options(int argc, char **argv, struct options *options, struct
 			break;
 		case 'd':
 			options->seconds = atof(optarg);
+			break;
+		case 'b':
+			options->bridge = optarg;
 			break;
 		case 'h':
 			options->is_held = true;
@@ -349,13 +354,14 @@ static int drain_all(struct recorder *recorder, void *self, const struct options
 int main(int argc, char **argv)
 {
 	struct recorder recorder = {0};
-	const struct bridge_sink sink = {&recorder, on_stream,	  on_class,
-					 on_event,  on_discarded, on_floor};
+	const struct bridge_sink sink = {&recorder,    on_stream, on_class, on_event,
+					 on_discarded, on_floor,  NULL};
 	const char *why_clock;
 	struct options options = {
 		.config = {.set = BRIDGE_ALL, .clock = clock_detect(&why_clock)},
 		.interval = 10,
 		.seconds = 1,
+		.bridge = getenv("WEFT_BRIDGE"),
 	};
 	int status = 0, ret = 0, release = -1;
 	char why[256] = "";
@@ -368,15 +374,17 @@ int main(int argc, char **argv)
 		ret = start_writer(&recorder, options.dir, options.config.clock);
 	if (ret < 0)
 		return fail(options.dir, strerror(-ret));
+	options.config.bridge = link_start(options.bridge ? options.bridge : "./weft-bridge");
 	ret = backend_ftrace.open(&options.config, &sink, &self, why, sizeof(why));
 	if (ret < 0)
 		return fail("open", why);
 	backend_ftrace.exclude(self, gettid());
 	if (optind < argc)
 		pid = hold(argv + optind, &release);
-	ret = backend_ftrace.enable(self);
-	if (ret == 0 && pid > 0)
+	if (pid > 0)
 		ret = backend_ftrace.attach(self, pid);
+	if (ret == 0)
+		ret = backend_ftrace.enable(self);
 	if (ret < 0)
 		return fail("enable", strerror(-ret));
 	if (options.is_held) {

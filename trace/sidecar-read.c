@@ -145,6 +145,17 @@ static int load_device(struct sidecar *sidecar, const json_t *object)
 	return 0;
 }
 
+static int load_problem(struct sidecar *sidecar, const json_t *object)
+{
+	struct sidecar_problem *problem = array_push(&sidecar->problems);
+
+	if (!problem)
+		return -ENOMEM;
+	problem->ns = get_u64(object, "ns");
+	get_text(object, "text", problem->text);
+	return 0;
+}
+
 static int load_loss(struct sidecar *sidecar, const json_t *object)
 {
 	struct sidecar_loss *loss = array_push(&sidecar->losses);
@@ -219,7 +230,7 @@ static const struct {
 	{"header", load_header},     {"thread", load_thread}, {"process", load_process},
 	{"map", load_map},	     {"irq", load_irq},	      {"device", load_device},
 	{"loss", load_loss},	     {"anchor", load_anchor}, {"segment", load_segment},
-	{"clock_break", load_break}, {"end", load_end},
+	{"clock_break", load_break}, {"end", load_end},	      {"problem", load_problem},
 };
 
 static int load_line(struct sidecar *sidecar, const char *line, size_t size)
@@ -294,6 +305,7 @@ void sidecar_fini(struct sidecar *sidecar)
 	array_fini(&sidecar->irqs);
 	array_fini(&sidecar->devices);
 	array_fini(&sidecar->losses);
+	array_fini(&sidecar->problems);
 	array_fini(&sidecar->anchors);
 	array_fini(&sidecar->segments);
 	array_fini(&sidecar->breaks);

@@ -154,6 +154,18 @@ char *sidecar_format_loss(const struct sidecar_loss *loss)
 	return line_end(&line);
 }
 
+char *sidecar_format_problem(uint64_t ns, const char *text)
+{
+	struct line line;
+	struct json_writer *json = line_begin(&line, "problem");
+
+	if (!json)
+		return NULL;
+	json_u64(json, "ns", ns);
+	json_string_n(json, "text", text, strlen(text));
+	return line_end(&line);
+}
+
 char *sidecar_format_anchor(const struct clock_anchor *anchor)
 {
 	struct line line;

@@ -64,6 +64,10 @@ struct sidecar_loss {
 	char source[32]; /* "cpu1", "thread 812" */
 	uint64_t begin_ns, end_ns, discarded;
 };
+struct sidecar_problem { /* what went wrong while it was recorded */
+	uint64_t ns;
+	char text[160];
+};
 struct sidecar_anchor {
 	struct clock_anchor anchor;
 };
@@ -96,6 +100,10 @@ struct sidecar {
 		size_t nr, capacity;
 	} losses;
 	struct {
+		struct sidecar_problem *items;
+		size_t nr, capacity;
+	} problems;
+	struct {
 		struct clock_anchor *items;
 		size_t nr, capacity;
 	} anchors;
@@ -117,6 +125,8 @@ char *sidecar_format_map(const struct sidecar_map *map);
 char *sidecar_format_irq(const struct sidecar_irq *irq);
 char *sidecar_format_device(const struct sidecar_device *device);
 char *sidecar_format_loss(const struct sidecar_loss *loss);
+/* What went wrong while it was recorded, in a sentence. */
+char *sidecar_format_problem(uint64_t ns, const char *text);
 char *sidecar_format_anchor(const struct clock_anchor *anchor);
 char *sidecar_format_segment(const struct clock_segment *segment);
 char *sidecar_format_break(const struct clock_break *item);

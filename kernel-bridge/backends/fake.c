@@ -45,7 +45,7 @@ static void fake_close(void *self)
 	free(fake);
 }
 
-static void fake_probe(struct backend_report *ret_report)
+static void fake_probe(const struct bridge_config *config, struct backend_report *ret_report)
 {
 	memset(ret_report, 0, sizeof(*ret_report));
 	snprintf(ret_report->reason, sizeof(ret_report->reason),

@@ -32,8 +32,8 @@ static int tell_loss(struct ftrace *ftrace, struct ftrace_stream *stream, uint64
 }
 
 /* The page says that pages before it were overwritten; @missed -1: not how many. */
-static int page_loss(struct ftrace *ftrace, const struct ftrace_instance *instance,
-		     struct ftrace_stream *stream, int64_t missed, uint64_t end)
+static int page_loss(struct ftrace *ftrace, struct ftrace_stream *stream, int64_t missed,
+		     uint64_t end)
 {
 	uint64_t count = (uint64_t)missed;
 
@@ -44,7 +44,7 @@ static int page_loss(struct ftrace *ftrace, const struct ftrace_instance *instan
 		 * The kernel's cumulative count may hold later losses already. They are told now,
 		 * and from here on no more than it says in all.
 		 */
-		if (ftrace_instance_stats(instance, stream->cpu, &stats) < 0)
+		if (ftrace_stats_read(stream->stats, &stats) < 0)
 			return 0; /* the rest is told at the end */
 		stream->had_unknown_loss = true;
 		count = stats.overrun > stream->nr_overrun_told
@@ -58,12 +58,11 @@ static int page_loss(struct ftrace *ftrace, const struct ftrace_instance *instan
 }
 
 /* What pages did not say: the tail of overruns, and events that found no room at all. */
-static int counted_loss(struct ftrace *ftrace, const struct ftrace_instance *instance,
-			struct ftrace_stream *stream, uint64_t end)
+static int counted_loss(struct ftrace *ftrace, struct ftrace_stream *stream, uint64_t end)
 {
 	struct ftrace_stats stats;
 	uint64_t overrun = 0, dropped = 0;
-	int ret = ftrace_instance_stats(instance, stream->cpu, &stats);
+	int ret = ftrace_stats_read(stream->stats, &stats);
 
 	if (ret < 0)
 		return ret;
@@ -183,8 +182,7 @@ static int deliver(struct ftrace *ftrace, struct ftrace_stream *stream,
 	return ret < 0 ? ret : 1;
 }
 
-static int64_t drain_page(struct ftrace *ftrace, const struct ftrace_instance *instance,
-			  struct ftrace_stream *stream, int64_t missed)
+static int64_t drain_page(struct ftrace *ftrace, struct ftrace_stream *stream, int64_t missed)
 {
 	struct ftrace_record record;
 	bool is_there = ftrace_page_next(&stream->pages, &record);
@@ -192,7 +190,7 @@ static int64_t drain_page(struct ftrace *ftrace, const struct ftrace_instance *i
 	int ret = 0;
 
 	if (missed && is_there)
-		ret = page_loss(ftrace, instance, stream, missed, record.stamp);
+		ret = page_loss(ftrace, stream, missed, record.stamp);
 	while (is_there && ret >= 0) {
 		stream->nr_read++;
 		ret = deliver(ftrace, stream, &record);
@@ -206,8 +204,7 @@ static int64_t drain_page(struct ftrace *ftrace, const struct ftrace_instance *i
  * A half-read page comes first, full ones stand behind it, and a page that is being written comes
  * again and again with a few events: so it ends at an empty buffer, or at events as new as @now.
  */
-static int64_t drain_stream(struct ftrace *ftrace, const struct ftrace_instance *instance,
-			    struct ftrace_stream *stream, uint64_t now)
+static int64_t drain_stream(struct ftrace *ftrace, struct ftrace_stream *stream, uint64_t now)
 {
 	int64_t nr = 0, missed;
 
@@ -216,7 +213,7 @@ static int64_t drain_stream(struct ftrace *ftrace, const struct ftrace_instance 
 
 		if (ret <= 0)
 			return ret < 0 ? ret : nr;
-		ret = drain_page(ftrace, instance, stream, missed);
+		ret = drain_page(ftrace, stream, missed);
 		if (ret < 0)
 			return ret;
 		nr += ret;
@@ -226,13 +223,69 @@ static int64_t drain_stream(struct ftrace *ftrace, const struct ftrace_instance 
 	}
 }
 
+/*
+ * The bridge is gone. The kernel has emptied the buffers with its end: how much was in them nobody
+ * knows, and nothing follows until the end of the recording. Told when it is seen, and at the end.
+ */
+static int tell_the_end(struct ftrace *ftrace, uint64_t now, bool is_news)
+{
+	int ret = 0;
+
+	for (int part = 0; part < BRIDGE_NR_PARTS; part++) {
+		struct ftrace_instance_part *of = &ftrace->parts[part];
+
+		for (int i = 0; i < of->nr_streams; i++) {
+			struct ftrace_stream *stream = &of->streams[i];
+			uint64_t end = now > stream->last ? now : stream->last;
+
+			if (ret == 0 && of->is_enabled && (is_news || ftrace->is_stopped)) {
+				ret = ftrace->sink.discarded(ftrace->sink.arg, stream->number,
+							     DISCARDED_UNKNOWN, stream->last, end);
+				stream->last = end;
+			}
+			ftrace->sink.floor(ftrace->sink.arg, stream->number, end);
+		}
+	}
+	return ret;
+}
+
+/* Return: 0, 1 when the bridge is gone and that has been told, -errno. */
+static int look_after_bridge(struct ftrace *ftrace, uint64_t now)
+{
+	bool is_news = !ftrace->has_ended;
+	int nr, ret;
+
+	if (!ftrace->is_enabled)
+		return 0;
+	if (!ftrace->has_ended) {
+		nr = link_take_answers(ftrace->link);
+		if (nr >= 0) {
+			ftrace->nr_unanswered -= (uint32_t)nr <= ftrace->nr_unanswered
+							 ? (uint32_t)nr
+							 : ftrace->nr_unanswered;
+			return 0;
+		}
+		ftrace->has_ended = true;
+		/* What we hold open could not be removed. */
+		ftrace_let_go(ftrace);
+		if (ftrace->sink.ended)
+			ftrace->sink.ended(ftrace->sink.arg,
+					   "weft-bridge has ended: kernel events end here");
+	}
+	ret = tell_the_end(ftrace, now, is_news);
+	return ret < 0 ? ret : 1;
+}
+
 int64_t ftrace_drain(void *self, uint64_t now)
 {
 	struct ftrace *ftrace = self;
 	uint64_t slack = slack_ticks(ftrace, now);
 	int64_t nr = 0;
+	int ended = look_after_bridge(ftrace, now);
 
-	for (int part = 0; part < FTRACE_NR_PARTS && ftrace->is_enabled; part++) {
+	if (ended)
+		return ended < 0 ? ended : 0;
+	for (int part = 0; part < BRIDGE_NR_PARTS && ftrace->is_enabled; part++) {
 		struct ftrace_instance_part *of = &ftrace->parts[part];
 
 		for (int i = 0; i < of->nr_streams; i++) {
@@ -241,10 +294,9 @@ int64_t ftrace_drain(void *self, uint64_t now)
 			int64_t ret = 0;
 
 			if (of->is_enabled)
-				ret = drain_stream(ftrace, &of->instance, stream, now);
+				ret = drain_stream(ftrace, stream, now);
 			if (ret >= 0 && ftrace->is_stopped && of->is_enabled) {
-				int error = counted_loss(ftrace, &of->instance, stream,
-							 ftrace->stop_ticks);
+				int error = counted_loss(ftrace, stream, ftrace->stop_ticks);
 
 				ret = error < 0 ? error : ret;
 			}
@@ -264,13 +316,13 @@ int ftrace_count(const struct ftrace *ftrace, struct ftrace_totals *ret_totals)
 {
 	struct ftrace_totals totals = {0};
 
-	for (int part = 0; part < FTRACE_NR_PARTS; part++) {
+	for (int part = 0; part < BRIDGE_NR_PARTS; part++) {
 		const struct ftrace_instance_part *of = &ftrace->parts[part];
 
 		for (int i = 0; i < of->nr_streams; i++) {
 			const struct ftrace_stream *stream = &of->streams[i];
 			struct ftrace_stats stats;
-			int ret = ftrace_instance_stats(&of->instance, stream->cpu, &stats);
+			int ret = ftrace_stats_read(stream->stats, &stats);
 
 			if (ret < 0)
 				return ret;

@@ -67,7 +67,8 @@ int ftrace_page_read(struct ftrace_page_reader *reader, int64_t *ret_missed)
 		nr = read(reader->fd, reader->page, reader->page_size);
 	} while (nr < 0 && errno == EINTR);
 	if (nr < 0)
-		return errno == EAGAIN ? 0 : -errno;
+		/* ENODEV: a CPU that has not been online yet has no buffer. */
+		return errno == EAGAIN || errno == ENODEV ? 0 : -errno;
 	if (nr == 0)
 		return 0;
 	/* read() gives whole pages only; anything else is not what we know. */

@@ -13,91 +13,66 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "kernel-bridge/backends/ftrace.h"
 
-enum { PROBE_KB = 256, PROBE_ROUNDS = 50, MAX_SEEN = 1 << 16 };
+enum { PROBE_KB = 256, PROBE_ROUNDS = 50 };
 
-const char *ftrace_clock_word(enum clock_kind kind)
-{
-	return kind == CLOCK_TICKS_TSC ? "x86-tsc" : "mono";
-}
-
-int ftrace_check_access(enum clock_kind clock, char *reterr, size_t reterr_size)
-{
-	const char *root = tracefs_root(), *word = ftrace_clock_word(clock);
-	char path[TRACEFS_PATH], *clocks;
-	long ret;
-
-	if (!root) {
-		/* Where it is mounted but not for us, statfs() fails as well: the parent is root's.
-		 */
-		snprintf(reterr, reterr_size,
-			 "no tracefs: as root, mount -t tracefs tracefs /sys/kernel/tracing");
-		return -ENOENT;
-	}
-	ret = tracefs_read(root, "trace_clock", &clocks);
-	if (ret < 0) {
-		snprintf(reterr, reterr_size, "%s: %s%s", root, strerror((int)-ret),
-			 ret == -EACCES ? ": tracefs is root's; run weft as root" : "");
-		return (int)ret;
-	}
-	ret = tracefs_has_word(clocks, word) ? 0 : -ENOSYS;
-	free(clocks);
-	if (ret < 0) {
-		snprintf(reterr, reterr_size, "%s/trace_clock has no clock '%s'", root, word);
-		return (int)ret;
-	}
-	snprintf(path, sizeof(path), "%s/instances", root);
-	if (access(path, W_OK) < 0) {
-		ret = -errno;
-		snprintf(reterr, reterr_size, "%s: %s: no instance can be made there", path,
-			 strerror(errno));
-	}
-	return (int)ret;
-}
-
-/* What the probe looks for, by common_type. */
+/* What comes, by its class. */
 struct sightings {
-	uint32_t set_of[MAX_SEEN]; /* BRIDGE_* */
-	uint32_t present, seen;
+	uint32_t present, seen; /* BRIDGE_* */
+	uint32_t nr_streams;
+	struct {
+		struct trace_event_class **items;
+		size_t nr, capacity;
+	} classes;
 };
 
-static long event_id(const char *system, const char *event)
-{
-	char file[128], *text;
-	long id;
-
-	snprintf(file, sizeof(file), "events/%s/%s/id", system, event);
-	if (tracefs_read(tracefs_root(), file, &text) < 0)
-		return -1;
-	id = strtol(text, NULL, 10);
-	free(text);
-	return id > 0 && id < MAX_SEEN ? id : -1;
-}
-
-static void look_for(struct sightings *sightings, const struct ftrace_instance *instance,
-		     uint32_t set, const char *system, const char *event)
-{
-	long id = event_id(system, event);
-	char file[128];
-
-	if (id < 0)
-		return;
-	snprintf(file, sizeof(file), "events/%s/%s/enable", system, event);
-	if (tracefs_write(instance->dir, file, "1", 0) < 0)
-		return;
-	sightings->set_of[id] = set;
-	sightings->present |= set;
-}
-
-/* One event for each set is enough: the first that this kernel has. */
-static void look_for_all(struct sightings *sightings, const struct ftrace_instance *instance)
+static uint32_t set_of(const char *class_name)
 {
 	for (const struct ftrace_event_wish *wish = ftrace_event_wishes; wish->system; wish++)
-		if (!(sightings->present & wish->set) || wish->set == BRIDGE_FAULT ||
-		    wish->set == BRIDGE_TIMER)
-			look_for(sightings, instance, wish->set, wish->system, wish->event);
-	look_for(sightings, instance, BRIDGE_SYSCALL, "raw_syscalls", "sys_enter");
+		if (strcmp(wish->name, class_name) == 0)
+			return wish->set;
+	return strstr(class_name, "syscall_") ? BRIDGE_SYSCALL : 0;
+}
+
+static int on_stream(void *arg, const char *name, int cpu, uint32_t *ret_stream)
+{
+	struct sightings *sightings = arg;
+
+	*ret_stream = sightings->nr_streams++;
+	return 0;
+}
+
+/* A class is told with its first event. */
+static int on_class(void *arg, struct trace_event_class *class,
+		    const struct trace_event_class **ret_class)
+{
+	struct sightings *sightings = arg;
+	struct trace_event_class **slot = array_push(&sightings->classes);
+
+	if (!slot) {
+		event_class_destroy(class);
+		return -ENOMEM;
+	}
+	*slot = class;
+	sightings->seen |= set_of(class->name);
+	*ret_class = class;
+	return 0;
+}
+
+static int on_event(void *arg, uint32_t stream, const struct trace_event *event)
+{
+	return 0;
+}
+
+static int on_discarded(void *arg, uint32_t stream, uint64_t count, uint64_t begin, uint64_t end)
+{
+	return 0;
+}
+
+static void on_floor(void *arg, uint32_t stream, uint64_t floor)
+{
 }
 
 /* A wait, a system call, a fault, and a signal that nobody notices. */
@@ -117,29 +92,6 @@ static void provoke(void)
 	}
 	if (sigaction(SIGURG, NULL, &action) == 0 && action.sa_handler == SIG_DFL)
 		syscall(SYS_tgkill, getpid(), gettid(), SIGURG);
-}
-
-static void look(struct sightings *sightings, const struct ftrace_instance *instance)
-{
-	for (int cpu = 0; cpu < instance->nr_raw; cpu++) {
-		struct ftrace_page_reader pages;
-		struct ftrace_record record;
-		int64_t missed;
-
-		if (instance->raw[cpu] < 0 || ftrace_page_open(&pages, instance->raw[cpu]) < 0)
-			continue;
-		while (ftrace_page_read(&pages, &missed) > 0) {
-			while (ftrace_page_next(&pages, &record)) {
-				uint16_t type;
-
-				if (record.size < sizeof(type))
-					continue;
-				memcpy(&type, record.bytes, sizeof(type));
-				sightings->seen |= sightings->set_of[type];
-			}
-		}
-		ftrace_page_close(&pages);
-	}
 }
 
 static void name_sets(uint32_t set, char *text, size_t size)
@@ -175,41 +127,58 @@ static void conclude(const struct sightings *sightings, struct backend_report *r
 	}
 }
 
-void ftrace_probe(struct backend_report *ret_report)
+static uint32_t sets_present(const struct ftrace *ftrace)
+{
+	uint32_t present = ftrace->has_syscalls ? BRIDGE_SYSCALL : 0;
+
+	for (size_t i = 0; i < ftrace->events.nr; i++) {
+		const struct ftrace_event *event = ftrace->events.items[i];
+		const struct ftrace_event_wish *wish =
+			ftrace_event_wish(event->system, event->event);
+
+		present |= wish ? wish->set : 0;
+	}
+	return present;
+}
+
+static void try_it(void *self, enum clock_kind clock, struct sightings *sightings)
 {
 	const uint32_t sure = BRIDGE_SCHED | BRIDGE_SYSCALL;
-	const char *why;
-	enum clock_kind clock = clock_detect(&why);
-	struct ftrace_instance instance;
-	struct sightings *sightings;
-	const char *what;
-	int ret;
+
+	sightings->present = sets_present(self);
+	if (backend_ftrace.enable(self) < 0)
+		return;
+	for (int i = 0; i < PROBE_ROUNDS && (sightings->seen & sure) != sure; i++) {
+		provoke();
+		if (backend_ftrace.drain(self, clock_ticks(clock)) < 0)
+			return;
+	}
+}
+
+void ftrace_probe(const struct bridge_config *config, struct backend_report *ret_report)
+{
+	const struct bridge_config all = {
+		.set = BRIDGE_ALL,
+		.everybody = true,
+		.clock = config->clock,
+		.buffer_kb = PROBE_KB,
+		.bridge = config->bridge,
+		.bridge_why = config->bridge_why,
+	};
+	struct sightings sightings = {0};
+	const struct bridge_sink sink = {&sightings,   on_stream, on_class, on_event,
+					 on_discarded, on_floor,  NULL};
+	void *self;
 
 	memset(ret_report, 0, sizeof(*ret_report));
-	if (ftrace_check_access(clock, ret_report->reason, sizeof(ret_report->reason)) < 0)
+	if (backend_ftrace.open(&all, &sink, &self, ret_report->reason,
+				sizeof(ret_report->reason)) < 0)
 		return;
-	ftrace_leftovers(true);
-	sightings = calloc(1, sizeof(*sightings));
-	if (!sightings)
-		return;
-	ret = ftrace_instance_open(&instance, "probe", ftrace_clock_word(clock), PROBE_KB, &what);
-	if (ret < 0) {
-		snprintf(ret_report->reason, sizeof(ret_report->reason),
-			 "cannot set up a tracefs instance: %s: %s", what, strerror(-ret));
-		free(sightings);
-		return;
-	}
-	look_for_all(sightings, &instance);
-	for (int i = 0; i < PROBE_ROUNDS && (sightings->seen & sure) != sure; i++) {
-		if (tracefs_write(instance.dir, "tracing_on", "1", 0) < 0)
-			break;
-		provoke();
-		/* Looking is made of system calls, which would never end being recorded. */
-		if (tracefs_write(instance.dir, "tracing_on", "0", 0) < 0)
-			break;
-		look(sightings, &instance);
-	}
-	conclude(sightings, ret_report);
-	ftrace_instance_close(&instance);
-	free(sightings);
+	try_it(self, all.clock, &sightings);
+	ret_report->nr_leftovers = ((struct ftrace *)self)->opened.nr_leftovers;
+	conclude(&sightings, ret_report);
+	backend_ftrace.close(self);
+	for (size_t i = 0; i < sightings.classes.nr; i++)
+		event_class_destroy(sightings.classes.items[i]);
+	array_fini(&sightings.classes);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ftrace-select.c - which tracepoints a session records, each with its plan; and switches them on.
+ * ftrace-select.c - which tracepoints a session records: what it asks the bridge for, and a plan
+ * for each that the bridge found.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,38 @@ static void event_destroy(struct ftrace_event *event)
 	free(event->system);
 	free(event->event);
 	free(event);
+}
+
+/* One wish of the protocol. */
+static void wish_for(FILE *text, uint32_t *nr, char part, char need, const char *pattern)
+{
+	fprintf(text, "%c%c%s%c", part, need, pattern, '\0');
+	(*nr)++;
+}
+
+int ftrace_wishes(const struct bridge_config *config, char **ret_wishes, size_t *ret_size,
+		  uint32_t *ret_nr)
+{
+	FILE *text = open_memstream(ret_wishes, ret_size);
+	char pattern[BRIDGE_MAX_WISH];
+
+	*ret_nr = 0;
+	if (!text)
+		return -ENOMEM;
+	/* Kernels differ by a few events; the probe says when a whole set is missing. */
+	for (const struct ftrace_event_wish *wish = ftrace_event_wishes; wish->system; wish++) {
+		if (!(wish->set & config->set))
+			continue;
+		snprintf(pattern, sizeof(pattern), "%s:%s", wish->system, wish->event);
+		wish_for(text, ret_nr, wish->set == BRIDGE_FAULT ? 't' : 's', '?', pattern);
+	}
+	for (size_t i = 0; config->extra && config->extra[i]; i++)
+		wish_for(text, ret_nr, 's', '!', config->extra[i]);
+	if (config->set & BRIDGE_SYSCALL) {
+		wish_for(text, ret_nr, 't', '?', "raw_syscalls:sys_enter");
+		wish_for(text, ret_nr, 't', '?', "raw_syscalls:sys_exit");
+	}
+	return fclose(text) == 0 ? 0 : -ENOMEM;
 }
 
 static int index_event(struct ftrace *ftrace, struct ftrace_event *event)
@@ -43,212 +74,73 @@ static int index_event(struct ftrace *ftrace, struct ftrace_event *event)
 	return 0;
 }
 
-static bool is_selected(const struct ftrace *ftrace, const char *system, const char *event)
+/* By our own names where we have it, else as it is. */
+static int select_event(struct ftrace *ftrace, const struct link_format *format)
 {
-	for (size_t i = 0; i < ftrace->events.nr; i++)
-		if (strcmp(ftrace->events.items[i]->system, system) == 0 &&
-		    strcmp(ftrace->events.items[i]->event, event) == 0)
-			return true;
-	return false;
-}
+	const struct ftrace_event_wish *wish = ftrace_event_wish(format->system, format->event);
+	struct ftrace_event *event = calloc(1, sizeof(*event)), **slot;
+	int ret = event ? 0 : -ENOMEM;
 
-/* Return: 0; -ENOENT when this kernel has no such event; -errno. */
-static int select_event(struct ftrace *ftrace, enum ftrace_part part, const char *system,
-			const char *name, const char *class_name, const char *fields)
-{
-	struct ftrace_event *event, **slot;
-	char file[TRACEFS_PATH], *text;
-	long size;
-	int ret;
-
-	snprintf(file, sizeof(file), "events/%s/%s/format", system, name);
-	size = tracefs_read(tracefs_root(), file, &text);
-	if (size < 0)
-		return (int)size;
-	event = calloc(1, sizeof(*event));
-	ret = event ? 0 : -ENOMEM;
 	if (event) {
-		event->part = part;
-		event->system = strdup(system);
-		event->event = strdup(name);
-	}
-	if (ret == 0)
-		ret = format_read(ftrace->tep, system, text, (size_t)size, class_name, fields,
+		event->part = format->part;
+		event->system = strdup(format->system);
+		event->event = strdup(format->event);
+		ret = format_read(ftrace->tep, format->system, format->text, format->text_size,
+				  wish ? wish->name : format->event, wish ? wish->fields : NULL,
 				  &event->plan, &event->own_class);
-	if (ret == 0 && ftrace->events.nr == 0)
-		ret = format_read_common(ftrace->tep, text, (size_t)size, &ftrace->common);
-	free(text);
+	}
 	slot = ret == 0 && event->system && event->event ? array_push(&ftrace->events) : NULL;
 	if (!slot) {
 		event_destroy(event);
 		return ret < 0 ? ret : -ENOMEM;
 	}
 	*slot = event;
-	ftrace->parts[part].is_wanted = true;
 	return index_event(ftrace, event);
 }
 
-static int select_sets(struct ftrace *ftrace, uint32_t set)
+/* Calls are translated by number, one class each: not as the events they come in. */
+static bool is_call(const struct link_format *format)
 {
-	for (const struct ftrace_event_wish *wish = ftrace_event_wishes; wish->system; wish++) {
-		enum ftrace_part part = wish->set == BRIDGE_FAULT ? FTRACE_TASK : FTRACE_SCHED;
-		int ret;
-
-		if (!(wish->set & set))
-			continue;
-		ret = select_event(ftrace, part, wish->system, wish->event, wish->name,
-				   wish->fields);
-		/* Kernels differ by a few events; the probe says when a whole set is missing. */
-		if (ret < 0 && ret != -ENOENT)
-			return ret;
-	}
-	return 0;
+	return format->part == BRIDGE_PART_TASK && strcmp(format->system, "raw_syscalls") == 0;
 }
 
-/* system:event, both globs; without a colon: all of the system. */
-static bool matches(const char *pattern, const char *system, const char *event)
+static int select_one(struct ftrace *ftrace, const struct link_format *format, bool is_first)
 {
-	const char *colon = strchr(pattern, ':');
-	char head[128];
-
-	snprintf(head, sizeof(head), "%.*s", colon ? (int)(colon - pattern) : (int)strlen(pattern),
-		 pattern);
-	return fnmatch(head, system, 0) == 0 &&
-	       (!colon || !colon[1] || fnmatch(colon + 1, event, 0) == 0);
-}
-
-/* Names below a folder of tracefs; the caller closes it. */
-static DIR *open_folder(const char *file)
-{
-	char path[2 * TRACEFS_PATH];
-
-	snprintf(path, sizeof(path), "%s/%s", tracefs_root(), file);
-	return opendir(path);
-}
-
-/* One event of an -e pattern: by our own names where we have it, else as it is. */
-static int select_extra(struct ftrace *ftrace, const char *system, const char *event)
-{
-	const struct ftrace_event_wish *wish = ftrace_event_wish(system, event);
-	char file[TRACEFS_PATH];
-
-	snprintf(file, sizeof(file), "events/%s/%s/enable", system, event);
-	if (is_selected(ftrace, system, event) || !tracefs_exists(tracefs_root(), file))
-		return 0;
-	return select_event(ftrace, FTRACE_SCHED, system, event, wish ? wish->name : event,
-			    wish ? wish->fields : NULL);
-}
-
-static int select_pattern_in(struct ftrace *ftrace, const char *pattern, const char *system,
-			     int *nr_matches)
-{
-	char folder[TRACEFS_PATH + 64];
-	struct dirent *entry;
-	int ret = 0;
-	DIR *dir;
-
-	snprintf(folder, sizeof(folder), "events/%s", system);
-	dir = open_folder(folder);
-	if (!dir)
-		return 0;
-	while (ret == 0 && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.' || !matches(pattern, system, entry->d_name))
-			continue;
-		snprintf(folder, sizeof(folder), "events/%s/%s/format", system, entry->d_name);
-		if (!tracefs_exists(tracefs_root(), folder))
-			continue;
-		(*nr_matches)++;
-		ret = select_extra(ftrace, system, entry->d_name);
-	}
-	closedir(dir);
-	return ret;
-}
-
-static int select_pattern(struct ftrace *ftrace, const char *pattern, int *nr_matches)
-{
-	DIR *dir = open_folder("events");
-	struct dirent *entry;
 	int ret = 0;
 
-	if (!dir)
-		return -errno;
-	while (ret == 0 && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			ret = select_pattern_in(ftrace, pattern, entry->d_name, nr_matches);
-	closedir(dir);
-	return ret;
-}
-
-static int select_syscalls(struct ftrace *ftrace)
-{
-	int ret = ftrace_syscalls_open(&ftrace->syscalls, ftrace->tep);
-	char *text;
-	long size;
-
-	if (ret == -ENOENT)
-		return 0;
-	if (ret < 0)
+	if (is_first)
+		ret = format_read_common(ftrace->tep, format->text, format->text_size,
+					 &ftrace->common);
+	if (format->part == BRIDGE_PART_NONE || ret < 0)
 		return ret;
-	ftrace->has_syscalls = true;
-	ftrace->parts[FTRACE_TASK].is_wanted = true;
-	if (ftrace->events.nr)
-		return 0;
-	size = tracefs_read(tracefs_root(), "events/raw_syscalls/sys_enter/format", &text);
-	if (size < 0)
-		return (int)size;
-	ret = format_read_common(ftrace->tep, text, (size_t)size, &ftrace->common);
-	free(text);
-	return ret;
+	ftrace->parts[format->part].is_wanted = true;
+	return is_call(format) ? 0 : select_event(ftrace, format);
 }
 
-int ftrace_select(struct ftrace *ftrace, const struct bridge_config *config, char *reterr,
-		  size_t reterr_size)
+int ftrace_select(struct ftrace *ftrace, char *reterr, size_t reterr_size)
 {
-	int ret = select_sets(ftrace, config->set);
+	struct link_format format;
+	bool is_first = true, has_calls = false;
+	size_t at = 0;
+	int ret;
 
-	for (size_t i = 0; ret == 0 && config->extra && config->extra[i]; i++) {
-		int nr_matches = 0;
-
-		ret = select_pattern(ftrace, config->extra[i], &nr_matches);
-		if (ret == 0 && nr_matches == 0) {
-			snprintf(reterr, reterr_size,
-				 "no event of this kernel matches '%s'; see available_events in %s",
-				 config->extra[i], tracefs_root());
-			return -ENOENT;
-		}
+	while ((ret = link_next_format(&ftrace->opened, &at, &format)) > 0) {
+		has_calls |= is_call(&format);
+		ret = select_one(ftrace, &format, is_first);
+		is_first = false;
+		if (ret < 0)
+			break;
 	}
-	if (ret == 0 && config->set & BRIDGE_SYSCALL)
-		ret = select_syscalls(ftrace);
+	if (ret == 0 && has_calls) {
+		ret = ftrace_syscalls_open(&ftrace->syscalls, ftrace->tep, &ftrace->opened);
+		ftrace->has_syscalls = ret == 0;
+		if (ret == -ENOENT)
+			ret = 0;
+	}
 	if (ret < 0)
 		snprintf(reterr, reterr_size, "the kernel's event formats cannot be read: %s",
 			 strerror(-ret));
 	return ret;
-}
-
-static void switch_on(const char *dir, const char *system, const char *event)
-{
-	char file[TRACEFS_PATH];
-
-	snprintf(file, sizeof(file), "events/%s/%s/enable", system, event);
-	/* A kernel may refuse some; the probe has said which kinds it does not give at all. */
-	(void)tracefs_write(dir, file, "1", 0);
-}
-
-void ftrace_switch_on(struct ftrace *ftrace, enum ftrace_part part)
-{
-	struct ftrace_instance_part *of = &ftrace->parts[part];
-
-	for (size_t i = 0; i < ftrace->events.nr; i++) {
-		const struct ftrace_event *event = ftrace->events.items[i];
-
-		if (event->part == part)
-			switch_on(of->instance.dir, event->system, event->event);
-	}
-	if (part == FTRACE_TASK && ftrace->has_syscalls) {
-		switch_on(of->instance.dir, "raw_syscalls", "sys_exit");
-		switch_on(of->instance.dir, "raw_syscalls", "sys_enter");
-	}
-	of->is_enabled = true;
 }
 
 void ftrace_unselect(struct ftrace *ftrace)

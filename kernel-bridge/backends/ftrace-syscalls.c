@@ -6,33 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel-bridge/tracefs.h"
-
-static int read_format(struct tep_handle *tep, const char *file, struct format_syscall *ret_format,
-		       uint32_t *ret_id)
+static int read_format(const struct ftrace_syscalls *syscalls, const char *event,
+		       struct format_syscall *ret_format, uint32_t *ret_id)
 {
-	char *text;
-	long size = tracefs_read(tracefs_root(), file, &text);
-	int ret;
+	struct link_format format;
+	int ret = link_find_format(syscalls->formats_borrow, "raw_syscalls", event, &format);
 
-	if (size < 0)
-		return (int)size;
-	ret = format_read_syscall(tep, text, (size_t)size, ret_format, ret_id);
-	free(text);
-	return ret;
+	if (ret < 0)
+		return ret;
+	return format_read_syscall(syscalls->tep, format.text, format.text_size, ret_format,
+				   ret_id);
 }
 
-int ftrace_syscalls_open(struct ftrace_syscalls *syscalls, struct tep_handle *tep)
+int ftrace_syscalls_open(struct ftrace_syscalls *syscalls, struct tep_handle *tep,
+			 const struct link_opened *formats)
 {
 	int ret;
 
 	memset(syscalls, 0, sizeof(*syscalls));
 	syscalls->tep = tep;
-	ret = read_format(tep, "events/raw_syscalls/sys_enter/format", &syscalls->enter_format,
-			  &syscalls->enter_id);
+	syscalls->formats_borrow = formats;
+	ret = read_format(syscalls, "sys_enter", &syscalls->enter_format, &syscalls->enter_id);
 	if (ret == 0)
-		ret = read_format(tep, "events/raw_syscalls/sys_exit/format",
-				  &syscalls->exit_format, &syscalls->exit_id);
+		ret = read_format(syscalls, "sys_exit", &syscalls->exit_format, &syscalls->exit_id);
 	if (ret < 0)
 		return ret;
 	if (syscalls->enter_format.nr_args < 6 || !syscalls->exit_format.ret_size)
@@ -52,24 +48,22 @@ void ftrace_syscalls_close(struct ftrace_syscalls *syscalls)
 }
 
 /* The kernel's function may be named otherwise than its number: stat is newstat, mmap is mmap. */
-static int read_arguments(struct tep_handle *tep, const char *name,
+static int read_arguments(const struct ftrace_syscalls *syscalls, const char *name,
 			  struct format_argument arguments[6])
 {
-	static const char *const spellings[] = {"%s", "new%s", "%s64", "old%s"};
-	char call[64], file[128], *text;
-	long size = -ENOENT;
-	int ret;
+	static const char *const spellings[] = {"sys_enter_%s", "sys_enter_new%s", "sys_enter_%s64",
+						"sys_enter_old%s"};
+	struct link_format format;
+	char event[80];
+	int ret = -ENOENT;
 
-	for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]) && size == -ENOENT; i++) {
-		snprintf(call, sizeof(call), spellings[i], name);
-		snprintf(file, sizeof(file), "events/syscalls/sys_enter_%s/format", call);
-		size = tracefs_read(tracefs_root(), file, &text);
+	for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]) && ret == -ENOENT; i++) {
+		snprintf(event, sizeof(event), spellings[i], name);
+		ret = link_find_format(syscalls->formats_borrow, "syscalls", event, &format);
 	}
-	if (size < 0)
-		return (int)size;
-	ret = format_read_arguments(tep, text, (size_t)size, arguments);
-	free(text);
-	return ret;
+	if (ret < 0)
+		return ret;
+	return format_read_arguments(syscalls->tep, format.text, format.text_size, arguments);
 }
 
 /* @format_name: whose format names the arguments; NULL: all six, as they are. */
@@ -77,7 +71,7 @@ static int add_arguments(struct ftrace_syscalls *syscalls, struct ftrace_syscall
 			 const char *format_name, struct trace_event_class *class)
 {
 	struct format_argument arguments[6];
-	int nr = format_name ? read_arguments(syscalls->tep, format_name, arguments) : -ENOENT;
+	int nr = format_name ? read_arguments(syscalls, format_name, arguments) : -ENOENT;
 	int ret = 0;
 
 	if (nr < 0) { /* also without CONFIG_FTRACE_SYSCALLS */

@@ -13,6 +13,7 @@
 #include "kernel-bridge/backend.h"
 #include "kernel-bridge/backends/ftrace-compat.h"
 #include "kernel-bridge/backends/ftrace-format.h"
+#include "kernel-bridge/link.h"
 
 struct ftrace_syscall {
 	const struct trace_event_class *entry, *exit; /* NULL until the first event */
@@ -22,6 +23,7 @@ struct ftrace_syscall {
 
 struct ftrace_syscalls {
 	struct tep_handle *tep;
+	const struct link_opened *formats_borrow;
 	uint32_t enter_id, exit_id; /* common_type */
 	struct format_syscall enter_format, exit_format;
 	struct ftrace_syscall *calls;	     /* by number; the last is the unknown one */
@@ -29,8 +31,9 @@ struct ftrace_syscalls {
 	struct ftrace_compat compat;
 };
 
-/* Reads the formats. Return: 0, -ENOENT when this kernel has no such events, -errno. */
-int ftrace_syscalls_open(struct ftrace_syscalls *syscalls, struct tep_handle *tep);
+/* @formats: borrowed. Return: 0, -ENOENT when this kernel has no such events, -errno. */
+int ftrace_syscalls_open(struct ftrace_syscalls *syscalls, struct tep_handle *tep,
+			 const struct link_opened *formats);
 void ftrace_syscalls_close(struct ftrace_syscalls *syscalls); /* accepts a zeroed one */
 
 /**

@@ -8,21 +8,16 @@
 #include "kernel-bridge/backend.h"
 #include "kernel-bridge/backends/ftrace-events.h"
 #include "kernel-bridge/backends/ftrace-format.h"
-#include "kernel-bridge/backends/ftrace-instance.h"
 #include "kernel-bridge/backends/ftrace-names.h"
 #include "kernel-bridge/backends/ftrace-page.h"
+#include "kernel-bridge/backends/ftrace-stats.h"
 #include "kernel-bridge/backends/ftrace-syscalls.h"
-
-enum ftrace_part {
-	FTRACE_SCHED, /* the whole machine's events */
-	FTRACE_TASK,  /* system calls and faults: of the traced programs, or of everybody */
-	FTRACE_NR_PARTS,
-};
+#include "kernel-bridge/link.h"
 
 /* One tracepoint that is recorded. */
 struct ftrace_event {
 	char *system, *event; /* as in tracefs */
-	enum ftrace_part part;
+	enum bridge_part part;
 	struct format_plan plan;
 	struct trace_event_class *own_class;	     /* ours until its first event */
 	const struct trace_event_class *class;	     /* the sink's, from then on */
@@ -33,6 +28,7 @@ struct ftrace_event {
 struct ftrace_stream {
 	struct ftrace_page_reader pages;
 	int cpu;
+	int stats;	 /* borrowed: the kernel's counts */
 	uint32_t number; /* the sink's */
 	uint64_t last;	 /* stamp of the last event; the start before there is one */
 	uint64_t nr_read;
@@ -43,7 +39,6 @@ struct ftrace_stream {
 };
 
 struct ftrace_instance_part {
-	struct ftrace_instance instance;
 	struct ftrace_stream *streams;
 	int nr_streams;
 	bool is_wanted;	 /* has any event */
@@ -53,11 +48,16 @@ struct ftrace_instance_part {
 struct ftrace {
 	struct bridge_sink sink;
 	struct tep_handle *tep;
+	int link; /* to weft-bridge; borrowed */
+	struct link_opened opened;
+	uint32_t nr_unanswered; /* requests whose answers are still to come */
+	bool has_ended;		/* the bridge is gone: no more events will come */
 	enum clock_kind clock;
 	bool is_everybody;
 	bool has_syscalls;
+	bool is_open; /* the bridge has made something for us */
 	bool is_enabled, is_stopped;
-	struct ftrace_instance_part parts[FTRACE_NR_PARTS];
+	struct ftrace_instance_part parts[BRIDGE_NR_PARTS];
 	struct {
 		struct ftrace_event **items;
 		size_t nr, capacity;
@@ -66,11 +66,6 @@ struct ftrace {
 	uint32_t nr_ids;
 	struct format_common common;
 	struct ftrace_syscalls syscalls;
-	struct {
-		pid_t *items;
-		size_t nr, capacity;
-	} excluded;
-	int watcher;			/* closing it sends the watcher away */
 	uint64_t start_ticks, start_ns; /* at open: what a tick is, roughly */
 	uint64_t stop_ticks;
 	uint8_t *payload; /* FTRACE_PAYLOAD bytes */
@@ -78,12 +73,15 @@ struct ftrace {
 
 enum { FTRACE_PAYLOAD = 1 << 18 };
 
-/* ftrace-select.c: which events, with their plans, by config. */
-int ftrace_select(struct ftrace *ftrace, const struct bridge_config *config, char *reterr,
-		  size_t reterr_size);
-/* Switches the events of a part on: those that this kernel does not refuse. */
-void ftrace_switch_on(struct ftrace *ftrace, enum ftrace_part part);
+/* ftrace-select.c: which events; a request's wishes for them, the caller's to free(). */
+int ftrace_wishes(const struct bridge_config *config, char **ret_wishes, size_t *ret_size,
+		  uint32_t *ret_nr);
+/* What the bridge selected, with plans by its formats. */
+int ftrace_select(struct ftrace *ftrace, char *reterr, size_t reterr_size);
 void ftrace_unselect(struct ftrace *ftrace);
+
+/* Closes what the bridge handed over. */
+void ftrace_let_go(struct ftrace *ftrace);
 
 /* ftrace-drain.c */
 int64_t ftrace_drain(void *self, uint64_t now);
@@ -95,10 +93,6 @@ struct ftrace_totals {
 int ftrace_count(const struct ftrace *ftrace, struct ftrace_totals *ret_totals);
 
 /* ftrace-probe.c */
-void ftrace_probe(struct backend_report *ret_report);
-/* The word of trace_clock for a kind of ticks. */
-const char *ftrace_clock_word(enum clock_kind kind);
-/* 0, or -errno and one sentence: no tracefs, no rights, no such clock. */
-int ftrace_check_access(enum clock_kind clock, char *reterr, size_t reterr_size);
+void ftrace_probe(const struct bridge_config *config, struct backend_report *ret_report);
 
 #endif

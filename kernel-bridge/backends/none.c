@@ -6,7 +6,7 @@
 
 #include "kernel-bridge/backend.h"
 
-static void none_probe(struct backend_report *ret_report)
+static void none_probe(const struct bridge_config *config, struct backend_report *ret_report)
 {
 	memset(ret_report, 0, sizeof(*ret_report));
 	ret_report->works = true;

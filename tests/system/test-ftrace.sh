@@ -4,6 +4,7 @@
 . "${top_srcdir:-.}/tests/tap.sh"
 record=$(realpath "$top_builddir")/tests/bridge-record
 work=$(realpath "$top_builddir")/tests/system/ftrace-work
+export WEFT_BRIDGE=$(realpath "$top_builddir")/weft-bridge
 instances=/sys/kernel/tracing/instances
 
 [ "$(id -u)" = 0 ] || skip_all "tracefs is root's: run as root"
@@ -92,7 +93,7 @@ if [ "$(value status)" != 0 ] || ! grep -q "tid=$tid .* block_bio_queue" "$tap_d
 	skip "a read past the cache is issued and completed" "this file system has no disk below it"
 	skip "the thread is woken in interrupt context" "likewise"
 else
-	read -r dev sector < <(sed -n "s/.* block_rq_issue dev=\([0-9]*\) sector=\([0-9]*\) .*/\1 \2/p" "$tap_dir/out" | tail -1)
+	read -r dev sector < <(sed -n "s/.* block_rq_issue dev=\([0-9]*\) sector=\([0-9]*\) .*/\1 \2/p" "$tap_dir/out" | head -n 1) # the last one may still be under way
 	ok "a read past the cache is issued and completed" \
 		grep -q " block_rq_complete dev=$dev sector=$sector .*error=0" "$tap_dir/out"
 	ok "the thread is woken in interrupt context" woken_by_interrupt
@@ -139,13 +140,19 @@ fi
 ok "an event that there is not is refused by name" \
 	sh -c "! '$record' -e 'nonesuch:*' -d 0.1 2>'$tap_dir/err' && grep -q \"'nonesuch:\\*'\" '$tap_dir/err'"
 
-# hold: begins a recording that only waits; its pid in $holder.
+# hold: begins a recording that only waits; its pid in $holder, its bridge's in $bridge, and that one's
+# watcher's in $watcher: the process that has a pidfd of it.
 hold() {
 	"$record" -h >"$tap_dir/held" &
 	holder=$!
 	for _ in $(seq 100); do
-		grep -q ready "$tap_dir/held" && return
+		grep -q ready "$tap_dir/held" && break
 		sleep 0.05
+	done
+	bridge=$(pgrep -P $holder -x weft-bridge)
+	watcher=
+	for pid in $(pgrep -x weft-watcher); do
+		grep -qx "Pid:[[:space:]]*$bridge" "/proc/$pid/fdinfo/4" 2>/dev/null && watcher=$pid
 	done
 }
 gone() {
@@ -155,38 +162,51 @@ gone() {
 	done
 	return 1
 }
-watchers() {
-	ps -eo pid=,sid=,stat=,comm= | awk '$4 == "weft-watcher" && $3 !~ /^Z/ { print $1 }' | sort
+# ended PID...: they run no more, within 2 s.
+ended() {
+	for pid; do
+		for _ in $(seq 40); do
+			[ -d "/proc/$pid" ] && [ "$(ps -o stat= -p "$pid" | cut -c1)" != Z ] || continue 2
+			sleep 0.05
+		done
+		return 1
+	done
 }
-before=$(watchers)
 hold
-is "a recording has two instances" "$(left $holder)" 2
-watcher=$(comm -13 <(echo "$before") <(watchers) | tail -1)
+is "a recording has two instances, its bridge's" "$(left "$bridge")" 2
 ok "and a watcher" [ -n "$watcher" ]
 is "which holds nothing but its two ends and /dev/null" \
 	"$(find "/proc/$watcher/fd" -type l -printf '%l\n' 2>/dev/null | sed 's/:.*//' | sort -u | tr '\n' ' ')" \
 	"/dev/null anon_inode pipe "
 is "in a session of its own" "$(ps -o sid= -p "$watcher" | tr -d ' ')" "$watcher"
+is "the bridge has no capabilities, and can get none" \
+	"$(sed -nE 's/^(CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs):\t//p' "/proc/$bridge/status" | tr '\n' ' ')" \
+	"0000000000000000 0000000000000000 0000000000000000 0000000000000000 1 "
+is "nor does it hold a buffer open to read" \
+	"$(find "/proc/$bridge/fd" -type l -printf '%l\n' | grep -c trace_pipe_raw)" 0
 kill -9 $holder
 wait $holder 2>/dev/null
-ok "a killed recorder's instances are gone within 2 s" gone $holder
-for _ in $(seq 40); do
-	watchers | grep -qx "$watcher" || break
-	sleep 0.05
-done
-is "and so is the watcher" "$(watchers | grep -cx "$watcher")" 0
+ok "a killed client's instances are gone within 2 s" gone "$bridge"
+ok "and so are its bridge and the watcher" ended "$bridge" "$watcher"
 
-# Without its watcher, what a killed recorder leaves is removed by the next start.
-before=$(watchers)
 hold
-watcher=$(comm -13 <(echo "$before") <(watchers) | tail -1)
-kill -9 "$watcher"
-kill -9 $holder
+kill -9 "$bridge" $holder
 wait $holder 2>/dev/null
-is "killed together with its watcher it leaves them" "$(left $holder)" 2
-is "but they record nothing any more" "$(cat $instances/weft-$holder-*/tracing_on | sort -u)" 0
+ok "killed together with its bridge, likewise" gone "$bridge"
+ok "and the watcher has ended" ended "$watcher"
+
+# Without its watcher, what a killed bridge leaves is removed by the next start.
+hold
+kill -9 "$watcher" "$bridge" $holder
+wait $holder 2>/dev/null
+ended "$bridge"
+is "killed together with the watcher it leaves them" "$(left "$bridge")" 2
+is "but they record nothing any more" "$(cat $instances/weft-"$bridge"-*/tracing_on | sort -u)" 0
 run -s sched -d 0.1
-is "and the next start removes them" "$(left $holder)" 0
-run -s sched -d 0.1
-is "a recording that ends leaves nothing" "$(left "$(value self)")" 0
+is "and the next start removes them" "$(left "$bridge")" 0
+"$record" -s sched -d 0.5 >"$tap_dir/out" &
+holder=$!
+until bridge=$(pgrep -P $holder -x weft-bridge) && [ "$(left "$bridge")" = 1 ] || ended $holder; do :; done
+wait $holder
+is "a recording that ends leaves nothing" "$(left "$bridge")" 0
 done_testing

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
+#include <unistd.h>
 
 #include "kernel-bridge/bridge.h"
+#include "kernel-bridge/link.h"
 #include "kernel-bridge/tracefs.h"
 #include "tests/tap.h"
 
@@ -26,8 +28,17 @@ static void test_table(void)
 
 static void test_choice(void)
 {
+	const char *why = "nobody gave us one";
+	struct bridge_config config = {.bridge = -1, .bridge_why = why};
 	struct backend_report report;
-	const struct backend *backend = bridge_choose(&report);
+	const struct backend *backend = bridge_choose(&config, &report);
+
+	ok(backend == &backend_none && strcmp(report.reason, why) == 0,
+	   "without a bridge there are no kernel events, for the reason that was given");
+	config.clock = clock_detect(&why);
+	config.bridge = link_start("./weft-bridge");
+	backend = bridge_choose(&config, &report);
+	close(config.bridge);
 
 	ok(backend && report.works, "there is always one that works: %s", backend->name);
 	ok(backend != &backend_fake, "a test's backend is never chosen");

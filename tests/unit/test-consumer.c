@@ -24,6 +24,7 @@ static struct session *open_session(struct collector *collector, const char *nam
 	struct clock_anchor first;
 	const char *why;
 	struct session_config config = {
+		.bridge = -1,
 		.kernel = "none",
 		.markers = patterns,
 		.clock = clock_detect(&why),

@@ -278,7 +278,7 @@ static const char *script_file(const char *text)
 static int open_script(const char *text, struct seen *seen, void **ret_self)
 {
 	const struct bridge_sink sink = {seen,	   on_stream,	 on_class,
-					 on_event, on_discarded, on_floor};
+					 on_event, on_discarded, on_floor, NULL};
 	const char *path = script_file(text);
 	const struct bridge_config config = {.clock = CLOCK_TICKS_MONO, .argument = path};
 	char why[256];
@@ -346,7 +346,7 @@ static void test_relative(void)
 static void test_open_refusals(void)
 {
 	const struct bridge_sink sink = {NULL,	   on_stream,	 on_class,
-					 on_event, on_discarded, on_floor};
+					 on_event, on_discarded, on_floor, NULL};
 	struct bridge_config config = {.clock = CLOCK_TICKS_MONO};
 	struct backend_report report;
 	void *self = NULL;
@@ -361,7 +361,7 @@ static void test_open_refusals(void)
 	config.clock = CLOCK_TICKS_TSC;
 	ok(backend_fake.open(&config, &sink, &self, why, sizeof(why)) == -EINVAL,
 	   "another clock than CLOCK_MONOTONIC is refused");
-	backend_fake.probe(&report);
+	backend_fake.probe(&config, &report);
 	ok(!report.works && report.reason[0], "it is never chosen by itself");
 	backend_fake.close(NULL);
 }

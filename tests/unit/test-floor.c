@@ -29,6 +29,7 @@ static int bench_open(struct bench *bench)
 	struct clock_anchor first = {.ticks = 1, .monotonic_ns = 1};
 	struct clock_anchor second = {.ticks = 100000000, .monotonic_ns = 100000000};
 	struct session_config config = {
+		.bridge = -1,
 		.kernel = "none",
 		.markers = all,
 		.clock = CLOCK_TICKS_MONO,

@@ -182,6 +182,7 @@ static struct session *open_scripted(struct clock_map *map, struct clock_anchor 
 	char dir[128], backend[160], path[128], error[256];
 	struct session *session = NULL;
 	struct session_config config = {
+		.bridge = -1,
 		.kernel = "default",
 		.markers = all,
 		.clock = CLOCK_TICKS_MONO,
@@ -266,6 +267,7 @@ static void test_mistakes(void)
 	struct clock_map map = {0};
 	struct session *session = NULL;
 	struct session_config config = {
+		.bridge = -1,
 		.dir = folder, .kernel = "none", .map_borrow = &map, .first = &first};
 	char error[256];
 

@@ -143,6 +143,10 @@ static void print_head(const struct summary *summary, FILE *file)
 			sidecar->header.command_pid);
 	if (sidecar->header.missing[0])
 		fprintf(file, "missing: %s\n", sidecar->header.missing);
+	for (size_t i = 0; i < sidecar->problems.nr; i++)
+		fprintf(file, "problem: at %.6f s: %s\n",
+			(double)sidecar->problems.items[i].ns / 1e9,
+			sidecar->problems.items[i].text);
 	for (size_t i = 0; i < sidecar->breaks.nr && i < MAX_GAPS; i++) {
 		char text[DESCRIBE_SIZE * 2];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernel-bridge/backends/ftrace-instance.h"
+#include "kernel-bridge/privileged/instance.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -78,28 +78,7 @@ static int remove_dir(const char *dir, int tries)
 	return ret;
 }
 
-static int open_raw(struct ftrace_instance *instance)
-{
-	long nr = sysconf(_SC_NPROCESSORS_CONF);
-	int nr_open = 0;
-
-	instance->raw = calloc((size_t)nr, sizeof(*instance->raw));
-	if (!instance->raw)
-		return -ENOMEM;
-	instance->nr_raw = (int)nr;
-	for (int cpu = 0; cpu < nr; cpu++) {
-		char path[TRACEFS_PATH + 64];
-
-		snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/trace_pipe_raw", instance->dir, cpu);
-		instance->raw[cpu] = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-		if (instance->raw[cpu] < 0 && errno != ENOENT && errno != ENODEV && errno != ENXIO)
-			return -errno;
-		nr_open += instance->raw[cpu] >= 0;
-	}
-	return nr_open ? 0 : -ENODEV;
-}
-
-static int set_up(struct ftrace_instance *instance, const char *clock, uint32_t buffer_kb,
+static int set_up(const struct instance *instance, const char *clock, uint32_t buffer_kb,
 		  const char **ret_what)
 {
 	char text[32];
@@ -152,8 +131,8 @@ static int make_dir(const char *root, const char *suffix, char *ret_path, size_t
 	return ret;
 }
 
-int ftrace_instance_open(struct ftrace_instance *instance, const char *suffix, const char *clock,
-			 uint32_t buffer_kb, const char **ret_what)
+int instance_open(struct instance *instance, const char *suffix, const char *clock,
+		  uint32_t buffer_kb, const char **ret_what)
 {
 	const char *root = tracefs_root();
 	char path[TRACEFS_PATH + 64];
@@ -175,25 +154,17 @@ int ftrace_instance_open(struct ftrace_instance *instance, const char *suffix, c
 		instance->free_buffer = open(path, O_WRONLY | O_CLOEXEC);
 		ret = instance->free_buffer < 0 ? -errno : 0;
 	}
-	if (ret == 0) {
-		*ret_what = "trace_pipe_raw";
-		ret = open_raw(instance);
-	}
 	if (ret < 0)
-		ftrace_instance_close(instance);
+		instance_close(instance);
 	return ret;
 }
 
-void ftrace_instance_close(struct ftrace_instance *instance)
+void instance_close(struct instance *instance)
 {
 	if (!instance->dir[0])
 		return;
 	tracefs_write(instance->dir, "tracing_on", "0", 0);
 	tracefs_write(instance->dir, "events/enable", "0", 0);
-	for (int cpu = 0; cpu < instance->nr_raw; cpu++)
-		if (instance->raw[cpu] >= 0)
-			close(instance->raw[cpu]);
-	free(instance->raw);
 	if (instance->free_buffer >= 0)
 		close(instance->free_buffer);
 	remove_dir(instance->dir, REMOVE_TRIES);
@@ -201,38 +172,49 @@ void ftrace_instance_close(struct ftrace_instance *instance)
 	instance->free_buffer = -1;
 }
 
-static uint64_t counter(const char *text, const char *name)
+int instance_cpus(const struct instance *instance, int *ret_cpus, int max)
 {
-	const char *at = text;
-	size_t length = strlen(name);
+	char path[TRACEFS_PATH + 16];
+	struct dirent *entry;
+	int nr = 0, cpu, end;
+	DIR *dir;
 
-	while (at) {
-		if (strncmp(at, name, length) == 0 && at[length] == ':')
-			return strtoull(at + length + 1, NULL, 10);
-		at = strchr(at, '\n');
-		at = at ? at + 1 : NULL;
+	snprintf(path, sizeof(path), "%s/per_cpu", instance->dir);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while (nr < max && (entry = readdir(dir))) {
+		end = 0;
+		if (sscanf(entry->d_name, "cpu%d%n", &cpu, &end) == 1 && !entry->d_name[end])
+			ret_cpus[nr++] = cpu;
 	}
-	return 0;
+	closedir(dir);
+	return nr;
 }
 
-int ftrace_instance_stats(const struct ftrace_instance *instance, int cpu,
-			  struct ftrace_stats *ret_stats)
+static int open_of_cpu(const struct instance *instance, int cpu, const char *file)
 {
-	char file[64], *text;
-	long ret;
+	char path[TRACEFS_PATH + 64];
+	int fd;
 
-	snprintf(file, sizeof(file), "per_cpu/cpu%d/stats", cpu);
-	ret = tracefs_read(instance->dir, file, &text);
-	if (ret < 0)
-		return (int)ret;
-	*ret_stats = (struct ftrace_stats){
-		.entries = counter(text, "entries"),
-		.overrun = counter(text, "overrun"),
-		.commit_overrun = counter(text, "commit overrun"),
-		.dropped = counter(text, "dropped events"),
-		.read = counter(text, "read events"),
-	};
-	free(text);
+	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/%s", instance->dir, cpu, file);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int instance_open_cpu(const struct instance *instance, int cpu, int *ret_raw, int *ret_stats)
+{
+	int raw = open_of_cpu(instance, cpu, "trace_pipe_raw"), stats;
+
+	if (raw < 0)
+		return raw;
+	stats = open_of_cpu(instance, cpu, "stats");
+	if (stats < 0) {
+		close(raw);
+		return stats;
+	}
+	*ret_raw = raw;
+	*ret_stats = stats;
 	return 0;
 }
 
@@ -252,12 +234,12 @@ static bool is_leftover(const char *name)
 	return now.is_exiting && wait_for_end(pid);
 }
 
-int ftrace_leftovers(bool remove)
+uint32_t instance_remove_leftovers(void)
 {
 	const char *root = tracefs_root();
 	char path[TRACEFS_PATH + 300];
 	struct dirent *entry;
-	int nr = 0;
+	uint32_t nr = 0;
 	DIR *dir;
 
 	if (!root)
@@ -269,16 +251,13 @@ int ftrace_leftovers(bool remove)
 	while ((entry = readdir(dir))) {
 		if (!is_leftover(entry->d_name))
 			continue;
-		if (!remove) {
-			nr++;
-			continue;
-		}
+		nr++;
 		snprintf(path, sizeof(path), "%s/instances/%s", root, entry->d_name);
 		/*
 		 * No more than this: where somebody reads it, it is not dead, only in a pid
 		 * namespace that we do not see, and the kernel says EBUSY.
 		 */
-		nr += remove_dir(path, 1) < 0;
+		remove_dir(path, 1);
 	}
 	closedir(dir);
 	return nr;

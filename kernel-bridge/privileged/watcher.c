@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ftrace-watcher.c - outlives a recorder that is killed, just long enough to remove its instances.
+ * watcher.c - outlives a bridge that is killed, just long enough to remove its instances.
  *
- * It is forked, perhaps from a process with threads: everything it does is safe in a signal
- * handler. It keeps two descriptors, the end of a pipe and the recorder's pidfd, and is nobody's
- * child, so that the recorder need not wait for it.
+ * It keeps two descriptors, the end of a pipe and the bridge's pidfd, and is nobody's child, so
+ * that the bridge need not wait for it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernel-bridge/backends/ftrace-instance.h"
+#include "kernel-bridge/privileged/instance.h"
 
 enum { MAX_WATCHED = 4, TRIES = 1000, PAUSE_NS = 10000000 };
 
@@ -86,7 +85,7 @@ static void watch(const struct watched *watched, int nr, int pipe_end, int pidfd
 		remove_watched(&watched[i]);
 }
 
-int ftrace_watch(const struct ftrace_instance *const *instances, int nr)
+int instance_watch(const struct instance *const *instances, int nr)
 {
 	struct watched watched[MAX_WATCHED];
 	int ends[2], pidfd, error, status = 0;
