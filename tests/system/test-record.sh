@@ -126,7 +126,7 @@ is "and the program does not have them either" "$(cat fds)" "$(cat fds2)"
 ok "the trace is whole" grep -q '"type":"end"' closed/weft/sidecar
 
 # ---- a weft-consumerd that cannot start
-mkdir -p -m 700 locked/consumerd.lock
+mkdir -m 700 locked locked/consumerd.lock
 WEFT_RUNDIR=$tap_dir/locked "$WEFT" record --kernel=none -o unstarted -- "$numbers" -n 1 >out 2>err
 is "where weft-consumerd cannot start, the program is not run" "$?$(cat out)" 2
 is "and one line says why" "$(wc -l <err) $(grep -c 'cannot lock .*: Is a directory' err)" "1 1"
