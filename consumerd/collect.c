@@ -624,6 +624,7 @@ int collector_adopt(struct collector *collector, struct session *session,
 void collector_release(struct collector *collector, struct session *session)
 {
 	(void)call(collector, run_release, session);
+	session_wait(session);
 }
 
 const struct programs *collector_programs(const struct collector *collector)

@@ -173,20 +173,69 @@ void output_flush(struct output *output)
 	note_error(output, trace_writer_flush(output->writer));
 }
 
-struct trace_writer_totals output_totals(const struct output *output)
+static void add_totals(struct trace_writer_totals *sum, const struct trace_writer_totals *totals)
 {
-	struct trace_writer_totals totals = trace_writer_totals(output->writer);
+	sum->events += totals->events;
+	sum->discarded += totals->discarded;
+	sum->bytes += totals->bytes;
+}
 
-	totals.discarded += output->nr_refused;
-	return totals;
+/* Has the trace that was given up been closed by now? */
+static void look_at_close(struct output *output)
+{
+	if (!output->is_closing || !trace_close_is_done(&output->close))
+		return;
+	add_totals(&output->closed, &output->close.totals);
+	note_error(output, output->close.ret);
+	output->closing = (struct trace_writer_totals){0};
+	output->is_closing = false;
+}
+
+struct trace_writer_totals output_totals(struct output *output)
+{
+	struct trace_writer_totals sum, totals;
+
+	look_at_close(output);
+	sum = output->closed;
+	add_totals(&sum, &output->closing);
+	if (output->writer) {
+		totals = trace_writer_totals(output->writer);
+		add_totals(&sum, &totals);
+		note_error(output, trace_writer_error(output->writer));
+	}
+	sum.discarded += output->nr_refused;
+	return sum;
+}
+
+/* Gives the trace up to be closed. */
+static void close_writer(struct output *output, uint64_t now_ns)
+{
+	output->closing = trace_writer_totals(output->writer);
+	output->is_closing = true;
+	trace_writer_close_later(output->writer, now_ns, &output->close);
+	output->writer = NULL;
+	look_at_close(output);
+}
+
+int output_swap(struct output *output, struct trace_writer *next)
+{
+	look_at_close(output);
+	if (output->is_closing)
+		return -EBUSY;
+	close_writer(output, output->last_ns);
+	output->writer = next;
+	output->markers.writer = NULL;
+	for (size_t i = 0; i < output->kernel.nr; i++)
+		output->kernel.items[i].writer = NULL;
+	array_fini(&output->late);
+	return 0;
 }
 
 void output_close(struct output *output, uint64_t now_ns)
 {
 	if (now_ns < output->last_ns)
 		now_ns = output->last_ns;
-	note_error(output, trace_writer_close(output->writer, now_ns));
-	output->writer = NULL;
+	close_writer(output, now_ns);
 	array_fini(&output->kernel);
 	array_fini(&output->late);
 }

@@ -5,6 +5,8 @@
  * Markers share one stream, markers_0; kernel events keep the stream their backend gave them; what
  * comes too late for its stream goes to late_N, each of which is monotonic again. Stamps come in
  * ticks and are turned into ns here, by the clock function as it is at that moment.
+ *
+ * One trace may follow another (output_swap()): streams then begin anew, classes stay.
  */
 #ifndef CONSUMERD_OUTPUT_H
 #define CONSUMERD_OUTPUT_H
@@ -21,7 +23,11 @@ struct output_stream {
 };
 
 struct output {
-	struct trace_writer *writer;
+	struct trace_writer *writer; /* NULL: closed */
+	struct trace_close close;    /* of the trace before, or of the last */
+	bool is_closing;
+	/* Of traces that are closed; of the one being closed, as of when it was given up. */
+	struct trace_writer_totals closed, closing;
 	const struct clock_map *clock_borrow;
 	struct output_stream markers;
 	struct {
@@ -57,9 +63,18 @@ void output_sidecar(struct output *output, char *line);
 /* Writes what is buffered. */
 void output_flush(struct output *output);
 
-struct trace_writer_totals output_totals(const struct output *output);
+/* Counts as of now, of all its traces; takes note of what could not be written. */
+struct trace_writer_totals output_totals(struct output *output);
 
-/* Writes everything and the sidecar's end. The output is empty afterwards, but for its counts. */
+/**
+ * output_swap() - goes on in another trace; between two emissions.
+ * @next: a writer with the same class set and queue; taken over on success
+ * Return: 0; -EBUSY: the trace before the present one is still being closed.
+ */
+int output_swap(struct output *output, struct trace_writer *next);
+
+/* Writes everything and the sidecar's end; with a queue on its thread: write_queue_wait() waits for
+ * it. The output is empty afterwards, but for its counts. */
 void output_close(struct output *output, uint64_t now_ns);
 
 #endif

@@ -18,6 +18,8 @@
 
 #define MAX_TEXTS 64
 #define NS_PER_MS 1000000u
+/* Of memory, per recording: a third of a second of the most that a program can say. */
+#define WRITE_AHEAD (256u << 20)
 
 static json_t *failure(const char *sentence)
 {
@@ -117,6 +119,7 @@ static const char *start_session(struct recordings *recordings, struct session_c
 		is_scripted(config->backend) ? CLOCK_TICKS_MONO : clock_detect(&config->clock_why);
 	config->map_borrow = collector_map(collector);
 	config->exclude = exclude;
+	config->write_ahead = WRITE_AHEAD;
 	if (collector_set_clock(collector, config->clock) < 0)
 		return "a recording with another clock is running; stop it first";
 	clock_read_anchor(config->clock, &first);

@@ -93,6 +93,9 @@ static int open_backend(struct session *session, const struct session_config *co
 	}
 	for (const pid_t *tid = config->exclude; tid && *tid; tid++)
 		(void)session->backend->exclude(session->backend_self, *tid);
+	if (session->queue)
+		(void)session->backend->exclude(session->backend_self,
+						write_queue_tid(session->queue));
 	if (config->pid) {
 		ret = session->backend->attach(session->backend_self, config->pid);
 		if (ret < 0) {
@@ -123,6 +126,8 @@ static int open_output(struct session *session, const struct session_config *con
 		.dir = config->dir,
 		.realtime_offset_ns = first->realtime_ns - (int64_t)first->monotonic_ns,
 		.clock_name = clock_name(config),
+		.classes = session->classes,
+		.queue = session->queue,
 	};
 	int ret = output_open(&session->output, &writer, config->map_borrow);
 
@@ -141,6 +146,7 @@ static void write_header(struct session *session, const struct session_config *c
 		.version = SIDECAR_VERSION,
 		.weft_version = PACKAGE_VERSION,
 		.command_pid = config->pid,
+		.has_host_ids = session->backend != &backend_fake,
 		/* A script has times of its own. */
 		.begin_ns = is_scripted ? 0 : config->first->monotonic_ns,
 	};
@@ -197,9 +203,11 @@ static int copy_config(struct session *session, const struct session_config *con
 	session->begin_ticks = session->drain_now = config->first->ticks;
 	session->begin_ns = config->first->monotonic_ns;
 	session->merge = merge_create();
-	if (!session->dir || !session->clock_name || !session->patterns || !session->merge)
+	session->classes = class_set_create();
+	if (!session->dir || !session->clock_name || !session->patterns || !session->merge ||
+	    !session->classes)
 		return -ENOMEM;
-	return 0;
+	return config->write_ahead ? write_queue_create(config->write_ahead, &session->queue) : 0;
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)

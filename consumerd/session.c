@@ -273,14 +273,16 @@ void session_finish(struct session *session, uint64_t now)
 	session->end_ns = is_scripted ? session->output.last_ns
 				      : clock_map_ns(session->output.clock_borrow, now);
 	/* The backend is closed with session_destroy(): the kernel takes its time over that, and
-	 * other sessions go on here. Before the counts, for a packet that cannot be written is
-	 * counted as discarded. */
-	output_flush(&session->output);
-	session_publish_stats(session);
+	 * other sessions go on here. */
 	output_close(&session->output, session->end_ns);
-	atomic_store_explicit(&session->stats.error,
-			      session->output.error ? session->output.error : session->drain_error,
-			      memory_order_relaxed);
+	session_publish_stats(session);
+}
+
+void session_wait(struct session *session)
+{
+	if (session->queue)
+		write_queue_wait(session->queue);
+	session_publish_stats(session);
 }
 
 void session_destroy(struct session *session)
@@ -293,6 +295,7 @@ void session_destroy(struct session *session)
 		close(session->bridge);
 	if (session->output.writer)
 		output_close(&session->output, 0);
+	write_queue_destroy(session->queue);
 	for (size_t i = 0; i < session->kernel.nr; i++)
 		source_destroy(session->kernel.items[i].source);
 	for (size_t i = 0; i < session->markers.nr; i++)
@@ -300,6 +303,7 @@ void session_destroy(struct session *session)
 	array_fini(&session->kernel);
 	array_fini(&session->markers);
 	merge_destroy(session->merge);
+	class_set_destroy(session->classes);
 	for (char **pattern = session->patterns; pattern && *pattern; pattern++)
 		free(*pattern);
 	free(session->patterns);

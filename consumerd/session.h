@@ -5,6 +5,9 @@
  * Life: the control thread creates it (backend probed and switched on, directory made, state of the
  * machine written), then hands it to the collector's thread, which alone uses it until it has
  * finished it; then it is the control thread's again. Only `stats` is read from outside meanwhile.
+ *
+ * What it writes goes through a queue to a thread of the session's own: a disk that stalls holds up
+ * neither the collector nor the other sessions.
  */
 #ifndef CONSUMERD_SESSION_H
 #define CONSUMERD_SESSION_H
@@ -38,6 +41,7 @@ struct session_config {
 	const struct clock_map *map_borrow;
 	const struct clock_anchor *first; /* read before anything was switched on */
 	const pid_t *exclude;		  /* the tracer's own threads, 0-terminated */
+	uint64_t write_ahead; /* bytes that may wait for the disk; 0: no thread, written at once */
 };
 
 /* Counts as of the last round. */
@@ -73,6 +77,8 @@ struct session {
 	uint64_t on_ns;		 /* when everything was on */
 	uint32_t clock_error_ns; /* after session_finish() */
 
+	struct write_queue *queue; /* to its writing thread; NULL: written at once */
+	struct class_set *classes; /* of all its traces, one after the other */
 	struct output output;
 	struct merge *merge;
 	uint64_t limit;	 /* emitted up to here; only grows */
@@ -168,8 +174,11 @@ void session_publish_stats(struct session *session);
 void session_stop_backend(struct session *session);
 void session_drain_rest(struct session *session, uint64_t now);
 
-/* Emits the rest and closes the trace. Every source of it is gone afterwards. */
+/* Emits the rest and lets the trace be closed. Every source of it is gone afterwards. */
 void session_finish(struct session *session, uint64_t now);
+
+/* Blocks until all is written; `stats` are final then. For whoever may wait for a disk. */
+void session_wait(struct session *session);
 
 void session_destroy(struct session *session); /* accepts NULL */
 

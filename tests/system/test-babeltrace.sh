@@ -83,6 +83,6 @@ ok "a folder that is no trace is refused" fails "no trace" "$tap_dir"
 ok "a bad time is refused" fails "takes a time" --from yesterday "$tap_dir/trace"
 ok "a bad option is refused" fails "no option" --frmo=3 "$tap_dir/trace"
 ok "an option without its argument is refused" fails "argument" "$tap_dir/trace" --from
-truncate -s 3000 "$tap_dir/many/kernel/metadata"
+truncate -s 1500 "$tap_dir/many/kernel/metadata"
 ok "damage is told with its place" fails "kernel/" "$tap_dir/many"
 done_testing
