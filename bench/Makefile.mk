@@ -17,4 +17,4 @@ EXTRA_DIST += bench/bench-marker.sh
 noinst_PROGRAMS += bench/bench-run bench/bench-faults
 bench_bench_run_SOURCES = bench/bench-run.c
 bench_bench_faults_SOURCES = bench/bench-faults.c
-EXTRA_DIST += bench/bench-read.sh bench/recorders.sh
+EXTRA_DIST += bench/bench-read.sh bench/bench-sizes.sh bench/recorders.sh

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake-standard.c - the usual kernel classes as script text: what the ftrace backend makes of a
- * Linux 6.x kernel's formats.
+ * fake-standard.c - the usual kernel classes as script text: names and fields as the ftrace backend
+ * makes them of a Linux 6.x kernel's formats; numbers are wider here, names are always told.
  */
 #include "kernel-bridge/fake-script.h"
 
