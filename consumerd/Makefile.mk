@@ -3,7 +3,10 @@
 noinst_LTLIBRARIES += libconsumer.la
 libconsumer_la_SOURCES = consumerd/announcement.c consumerd/announcement.h consumerd/collect.c \
 	consumerd/collect.h consumerd/control-socket.c consumerd/control-socket.h \
-	consumerd/control.h consumerd/drain.c consumerd/drain.h consumerd/output.c \
+	consumerd/control.h consumerd/folder-lock.c consumerd/folder-lock.h \
+	consumerd/place-agent.c consumerd/place-agent.h consumerd/place-find.c \
+	consumerd/place-find.h consumerd/place.c consumerd/place.h consumerd/places.c \
+	consumerd/places.h consumerd/user-names.c consumerd/user-names.h consumerd/drain.c consumerd/drain.h consumerd/output.c \
 	consumerd/output.h consumerd/procfs.c consumerd/procfs.h consumerd/programs.c \
 	consumerd/programs.h consumerd/requests.c consumerd/requests.h consumerd/session-open.c \
 	consumerd/session-sink.c consumerd/session-sink.h consumerd/session.c \

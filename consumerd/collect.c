@@ -397,9 +397,9 @@ static int run_release(struct collector *collector, void *arg)
 	collector->next_anchor_ns = collector->map.last.monotonic_ns + FIRST_ANCHOR_NS;
 	now = last_rounds(collector);
 	session_drain_rest(session, now);
-	cds_list_for_each_entry(program, &collector->programs.list, node)
-		if (program_is_for(program, session))
-			drain_untold(&collector->drain, program, slot, now, true);
+	cds_list_for_each_entry(program, &collector->programs.list,
+				node) if (program_is_for(program, session))
+		drain_untold(&collector->drain, program, slot, now, true);
 	collector->sessions[slot] = NULL;
 	programs_forget_slot(&collector->programs, slot);
 	session_finish(session, now);
@@ -625,6 +625,66 @@ void collector_release(struct collector *collector, struct session *session)
 {
 	(void)call(collector, run_release, session);
 	session_wait(session);
+}
+
+struct opening {
+	struct entrance *entrance;
+	int listen_fd;
+	uid_t uid;
+};
+
+static int run_open_entrance(struct collector *collector, void *arg)
+{
+	struct opening *opening = arg;
+
+	return programs_add_entrance(&collector->programs, opening->entrance, opening->listen_fd,
+				     opening->uid);
+}
+
+int collector_open_entrance(struct collector *collector, int listen_fd, uid_t uid,
+			    struct entrance **ret_entrance)
+{
+	struct opening opening = {
+		.entrance = malloc(sizeof(struct entrance)),
+		.listen_fd = listen_fd,
+		.uid = uid,
+	};
+	int ret = opening.entrance ? call(collector, run_open_entrance, &opening) : -ENOMEM;
+
+	if (ret < 0)
+		free(opening.entrance);
+	else
+		*ret_entrance = opening.entrance;
+	return ret;
+}
+
+static int run_close_entrance(struct collector *collector, void *arg)
+{
+	programs_close_entrance(&collector->programs, arg);
+	run_round(collector);
+	return 0;
+}
+
+void collector_close_entrance(struct collector *collector, struct entrance *entrance)
+{
+	(void)call(collector, run_close_entrance, entrance);
+	free(entrance);
+}
+
+static int run_tell_missing(struct collector *collector, void *arg)
+{
+	uint64_t now_ns = procfs_now_ns();
+
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+		if (collector->sessions[slot] && !collector->sessions[slot]->is_own_only)
+			output_sidecar(&collector->sessions[slot]->output,
+				       sidecar_format_missing(now_ns, arg));
+	return 0;
+}
+
+void collector_tell_missing(struct collector *collector, const char *sentence)
+{
+	(void)call(collector, run_tell_missing, (void *)sentence);
 }
 
 const struct programs *collector_programs(const struct collector *collector)

@@ -56,6 +56,20 @@ int collector_adopt(struct collector *collector, struct session *session,
  * collector for the disk. The session is the caller's again. */
 void collector_release(struct collector *collector, struct session *session);
 
+/**
+ * collector_open_entrance() - lets another user's programs come.
+ * @listen_fd: of programs_listen(); taken over on success
+ * Return: 0 or -errno.
+ */
+int collector_open_entrance(struct collector *collector, int listen_fd, uid_t uid,
+			    struct entrance **ret_entrance);
+
+/* Nobody comes any more; who has come is drained a last time, and forgotten. Frees it. */
+void collector_close_entrance(struct collector *collector, struct entrance *entrance);
+
+/* Tells every session that wants others' programs whose are not recorded, and why. */
+void collector_tell_missing(struct collector *collector, const char *sentence);
+
 /* The programs, for rcu_read_lock() and cds_list_for_each_entry_rcu(). */
 const struct programs *collector_programs(const struct collector *collector);
 

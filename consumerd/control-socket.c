@@ -24,8 +24,9 @@
 #define MAX_LINE 65536u
 /* Started for a session that never came. */
 #define FIRST_IDLE_MS 10000
-/* Signals, the listening socket, and the programs that detached recordings end with. */
-#define NR_OTHER_FDS (2 + SESSION_MAX)
+/* Signals, the listening socket, other users' places, and the programs that detached recordings
+ * end with. */
+#define NR_OTHER_FDS (3 + SESSION_MAX)
 
 struct client {
 	int fd;
@@ -94,6 +95,12 @@ int control_open(const char *folder, struct collector *collector, bool exit_when
 	rcu_register_thread();
 	*ret_control = control;
 	return 0;
+}
+
+int control_serve_others(struct control *control, const char *folder)
+{
+	control->recordings.places = places_create(control->recordings.collector, folder);
+	return control->recordings.places ? 0 : -ENOMEM;
 }
 
 static void accept_client(struct control *control)
@@ -235,11 +242,18 @@ static bool is_idle(const struct control *control)
 static int wait_for_work(struct control *control, struct pollfd *fds)
 {
 	int pid_fds[SESSION_MAX], timeout = requests_watch(&control->recordings, pid_fds);
+	int places_ms = places_timeout_ms(control->recordings.places);
 
 	fds[0] = (struct pollfd){.fd = control->signal_fd, .events = POLLIN};
 	fds[1] = (struct pollfd){.fd = control->listen_fd, .events = POLLIN};
+	if (places_ms >= 0 && (timeout < 0 || places_ms < timeout))
+		timeout = places_ms;
+	fds[2] = (struct pollfd){
+		.fd = places_fd(control->recordings.places),
+		.events = POLLIN,
+	};
 	for (uint32_t i = 0; i < SESSION_MAX; i++)
-		fds[2 + i] = (struct pollfd){.fd = pid_fds[i], .events = POLLIN};
+		fds[3 + i] = (struct pollfd){.fd = pid_fds[i], .events = POLLIN};
 	for (uint32_t i = 0; i < control->nr_clients; i++)
 		fds[NR_OTHER_FDS + i] =
 			(struct pollfd){.fd = control->clients[i].fd, .events = POLLIN};
@@ -264,6 +278,7 @@ void control_run(struct control *control)
 			    serve_client(control, &control->clients[i]) < 0)
 				drop_client(control, i);
 		requests_expire(&control->recordings);
+		places_work(control->recordings.places);
 		if (fds[1].revents)
 			accept_client(control);
 	}
@@ -282,6 +297,7 @@ void control_close(struct control *control)
 		close(control->listen_fd);
 	}
 	requests_end(&control->recordings);
+	places_destroy(control->recordings.places);
 	while (control->nr_clients > 0)
 		drop_client(control, 0);
 	if (control->signal_fd >= 0)

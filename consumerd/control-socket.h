@@ -21,6 +21,10 @@ struct control;
 int control_open(const char *folder, struct collector *collector, bool exit_when_idle,
 		 struct control **ret_control);
 
+/* Records other users' programs as well: for root, and only for weft-consumerd itself, whose
+ * program their agents are. @folder: ours; borrowed. Return: 0 or -ENOMEM. */
+int control_serve_others(struct control *control, const char *folder);
+
 /* Serves until a signal, or until idle. */
 void control_run(struct control *control);
 

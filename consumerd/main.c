@@ -19,9 +19,9 @@
 #include "base/standard-fds.h"
 #include "consumerd/control-socket.h"
 #include "consumerd/control.h"
+#include "consumerd/folder-lock.h"
+#include "consumerd/place-agent.h"
 #include "libmarker/rendezvous.h"
-
-#define LOCK_NAME "consumerd.lock"
 
 struct options {
 	bool is_background, exit_when_idle;
@@ -89,26 +89,25 @@ static int parse_options(int argc, char **argv, struct options *options)
 	return -1;
 }
 
-/*
- * Holds the folder against a second one, until the process ends. Return: a descriptor,
- * -EWOULDBLOCK when another one has it, -errno.
- */
-static int lock_folder(const char *folder)
+/* Says why there is no lock. Return: the exit status. */
+static int say_locked(const char *folder, int error, bool is_background)
 {
-	char path[RENDEZVOUS_MAX_PATH];
-	int fd, ret = rendezvous_file(folder, LOCK_NAME, path);
+	struct folder_holder holder;
 
-	if (ret < 0)
-		return ret;
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		ret = -errno;
-		close(fd);
-		return ret;
+	if (error != -EWOULDBLOCK) {
+		log_error("cannot lock %s: %s", folder, strerror(-error));
+		return 1;
 	}
-	return fd;
+	if (folder_lock_holder(folder, &holder) == 0 && holder.uid != geteuid()) {
+		log_error("cannot record: a recording of root's has this user's markers, by "
+			  "weft-consumerd, process %d; wait until it ends",
+			  (int)holder.pid);
+		return 1;
+	}
+	if (is_background)
+		return CONTROL_RUNS_ALREADY; /* which is all that was asked for */
+	log_error("cannot lock %s: another weft-consumerd is running", folder);
+	return 1;
 }
 
 /*
@@ -188,6 +187,8 @@ static int serve(const struct options *options, const char *folder, int ready_fd
 		log_error("cannot use %s: %s", folder, strerror(-ret));
 		return 1;
 	}
+	if (geteuid() == 0 && control_serve_others(control, folder) < 0)
+		log_warning("other users' programs are not recorded: %s", strerror(ENOMEM));
 	if (ready_fd >= 0)
 		say_ready(ready_fd);
 	else
@@ -201,10 +202,13 @@ static int serve(const struct options *options, const char *folder, int ready_fd
 int main(int argc, char **argv)
 {
 	struct options options = {.level = LOG_WARNING};
+	struct folder_holder self = {.uid = geteuid()};
 	char folder[RENDEZVOUS_MAX_PATH];
 	int ret, lock, ready_fd = -1;
 
 	standard_fds_reserve();
+	if (argc > 1 && !strcmp(argv[1], PLACE_AGENT_OPTION))
+		return place_agent_main(argc - 1, argv + 1);
 	log_setup("weft-consumerd", options.level);
 	ret = parse_options(argc, argv, &options);
 	if (ret >= 0)
@@ -226,15 +230,10 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
-	lock = lock_folder(folder);
-	if (lock < 0) {
-		if (lock == -EWOULDBLOCK && options.is_background)
-			return CONTROL_RUNS_ALREADY; /* which is all that was asked for */
-		log_error("cannot lock %s: %s", folder,
-			  lock == -EWOULDBLOCK ? "another weft-consumerd is running"
-					       : strerror(-lock));
-		return 1;
-	}
+	self.pid = getpid();
+	lock = folder_lock(folder, &self);
+	if (lock < 0)
+		return say_locked(folder, lock, options.is_background);
 	ret = serve(&options, folder, ready_fd);
 	close(lock);
 	return ret;

@@ -143,6 +143,27 @@ int32_t procfs_process_of(int32_t tid)
 	return value ? (int32_t)atoi(value) : -1;
 }
 
+int procfs_owner(int32_t pid, uid_t *ret_uid)
+{
+	char path[64], text[4096];
+	const char *value;
+	unsigned ids[4];
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	got = read_text(path, text, sizeof(text));
+	if (got < 0)
+		return (int)got;
+	value = status_line(text, "Uid:");
+	if (!value || sscanf(value, "%u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) != 4)
+		return -EBADMSG;
+	for (int i = 1; i < 4; i++)
+		if (ids[i] != ids[0])
+			return -EPERM;
+	*ret_uid = ids[0];
+	return 0;
+}
+
 int32_t procfs_parse_innermost(const char *text)
 {
 	const char *value = status_line(text, "NSpid:");

@@ -7,6 +7,8 @@
 #ifndef CONSUMERD_PROCFS_H
 #define CONSUMERD_PROCFS_H
 
+#include <sys/types.h>
+
 #include "trace/sidecar.h"
 
 /* What /proc/PID/task/TID/stat says beyond a sidecar's thread. */
@@ -28,8 +30,8 @@ uint64_t procfs_own_memory(void);
 int procfs_read_thread(int32_t pid, int32_t tid, struct procfs_thread *ret_thread);
 
 /*
- * /proc/PID/stat, proc(5): pid (comm) state ppid ... ; numbers from the state (field 3) on, the comm
- * may hold anything. Return: 0, or -EBADMSG.
+ * /proc/PID/stat, proc(5): pid (comm) state ppid ... ; numbers from the state (field 3) on, the
+ * comm may hold anything. Return: 0, or -EBADMSG.
  */
 int procfs_parse_stat(const char *text, struct procfs_thread *thread);
 
@@ -39,6 +41,9 @@ int32_t procfs_parse_innermost(const char *text);
 
 /* Return: 0 or -errno. Its exe and command are "" where we may not read them. */
 int procfs_read_process(int32_t pid, struct sidecar_process *ret_process);
+
+/* The user whose rights a process has; -EPERM when it has several users'. Return: 0 or -errno. */
+int procfs_owner(int32_t pid, uid_t *ret_uid);
 
 /* The process of a thread, or -1. */
 int32_t procfs_process_of(int32_t tid);

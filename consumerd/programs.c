@@ -281,8 +281,8 @@ void programs_forget_floors(struct programs *programs)
 {
 	struct entrance *entrance;
 
-	cds_list_for_each_entry(entrance, &programs->entrances, node)
-		entrance->floor = (struct floor){0};
+	cds_list_for_each_entry(entrance, &programs->entrances, node) entrance->floor =
+		(struct floor){0};
 }
 
 static void sweep_rings(struct program *program)
@@ -350,9 +350,8 @@ void programs_close_entrance(struct programs *programs, struct entrance *entranc
 	close(entrance->listen_fd);
 	close(entrance->epoll_fd);
 	entrance->listen_fd = entrance->epoll_fd = -1;
-	cds_list_for_each_entry(program, &programs->list, node)
-		if (program->entrance == entrance)
-			program->is_gone = true;
+	cds_list_for_each_entry(program, &programs->list, node) if (program->entrance == entrance)
+		program->is_gone = true;
 }
 
 void programs_close(struct programs *programs, const char *folder)

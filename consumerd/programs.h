@@ -46,9 +46,9 @@ struct program_class {
 struct entrance {
 	struct cds_list_head node; /* of programs.entrances */
 	int listen_fd;
-	int epoll_fd; /* the socket and its programs; -1: not open */
-	uid_t uid;    /* who may come */
-	uint32_t nr;  /* programs that have come and are still there */
+	int epoll_fd;	    /* the socket and its programs; -1: not open */
+	uid_t uid;	    /* who may come */
+	uint32_t nr;	    /* programs that have come and are still there */
 	struct floor floor; /* what announcements not yet read may still bring */
 };
 

@@ -63,13 +63,30 @@ static struct recording *recording_of(struct recordings *recordings, const json_
 	return NULL;
 }
 
-/* Return: NULL, or why the process may not be traced by us. With a bridge, anything may be. */
+/*
+ * Return: NULL, or why the process may not be traced by us. The descriptor tells that the number
+ * still meant the same process when its owner had been read; a set-user-id program of ours is not
+ * ours, though we may send it signals. With a bridge, anything may be traced.
+ */
 static const char *check_pid(pid_t pid, bool has_bridge)
 {
-	if (pid == 0 || kill(pid, 0) == 0 || (errno == EPERM && has_bridge))
+	struct pollfd process = {.events = POLLIN};
+	uid_t owner = 0;
+	bool is_gone;
+	int ret;
+
+	if (pid == 0)
 		return NULL;
-	return errno == EPERM ? "that process belongs to another user; run as root to trace it"
-			      : "there is no such process";
+	process.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	ret = process.fd < 0 ? -errno : procfs_owner(pid, &owner);
+	is_gone = ret == -ENOENT || ret == -ESRCH || poll(&process, 1, 0) > 0;
+	if (process.fd >= 0)
+		close(process.fd);
+	if (is_gone)
+		return "there is no such process";
+	if (geteuid() != 0 && !has_bridge && (ret < 0 || owner != geteuid()))
+		return "that process belongs to another user; run as root to trace it";
+	return NULL;
 }
 
 static bool is_scripted(const char *backend)
@@ -91,6 +108,7 @@ static const char *read_start(const json_t *request, struct session_config *conf
 		.command = text_of(request, "argv"),
 		.pid = (pid_t)pid,
 		.is_fast_clock = !strcmp(text_of(request, "clock"), "fast"),
+		.is_own_only = json_is_true(json_object_get(request, "own")),
 		.ring_size = (uint64_t)ring_size,
 		.extra = extra,
 		.markers = markers,
@@ -169,6 +187,17 @@ static void add_recording(struct recordings *recordings, struct session *session
 		recording->deadline_ns = session->on_ns; /* it has ended by now */
 }
 
+/* What the recordings want of other users' programs. @but: no longer it; or NULL. */
+static void tell_places(struct recordings *recordings, const struct session *but)
+{
+	struct session *sessions[SESSION_MAX] = {NULL};
+
+	for (uint32_t i = 0; i < recordings->nr; i++)
+		if (recordings->items[i].session != but)
+			sessions[i] = recordings->items[i].session;
+	places_wish(recordings->places, sessions, recordings->clock);
+}
+
 static json_t *answer_start(struct recordings *recordings, const json_t *request, int fd,
 			    int *passed)
 {
@@ -180,14 +209,23 @@ static json_t *answer_start(struct recordings *recordings, const json_t *request
 	if (recordings->nr == SESSION_MAX)
 		return failure("as many recordings as possible are running; stop one first");
 	why = read_start(request, &config, *passed, extra, markers);
+	if (!why && !config.is_own_only) {
+		places_take(recordings->places, config.pid);
+		config.missing_markers = places_missing(recordings->places);
+	}
 	if (!why)
 		why = start_session(recordings, &config, passed, &session, text, sizeof(text));
-	if (why)
+	if (why) {
+		places_rest(recordings->places);
 		return failure(why);
+	}
+	recordings->clock = config.clock;
 	add_recording(recordings, session, request, fd);
-	return json_pack("{s:b, s:i, s:s, s:s, s:s}", "ok", 1, "session", (int)session->number,
+	tell_places(recordings, NULL);
+	return json_pack("{s:b, s:i, s:s, s:s, s:s, s:s}", "ok", 1, "session", (int)session->number,
 			 "backend", session->backend_name, "clock", session->clock_name, "missing",
-			 session->missing ? session->missing : "");
+			 session->missing ? session->missing : "", "others",
+			 places_missing(recordings->places));
 }
 
 static uint64_t figure(const _Atomic uint64_t *value)
@@ -231,6 +269,9 @@ static json_t *answer_status(struct recordings *recordings, const json_t *reques
 		return json_copy(recording->ended);
 	answer = figures(recording->session, procfs_now_ns());
 	json_object_set_new(answer, "state", json_string("recording"));
+	if (!recording->session->is_own_only)
+		json_object_set_new(answer, "others",
+				    json_string(places_missing(recordings->places)));
 	json_object_set_new(
 		answer, "programs",
 		json_integer(atomic_load_explicit(&collector_programs(recordings->collector)->nr,
@@ -252,7 +293,9 @@ static json_t *end_session(struct recordings *recordings, struct recording *reco
 	uint64_t end_ns = procfs_now_ns();
 	json_t *answer;
 
+	tell_places(recordings, recording->session);
 	collector_release(recordings->collector, recording->session);
+	places_rest(recordings->places);
 	answer = figures(recording->session, end_ns);
 	json_object_set_new(answer, "state", json_string("ended"));
 	json_object_set_new(answer, "clock_error_ns",
@@ -336,13 +379,13 @@ static json_t *list_programs(const struct recordings *recordings)
 	cds_list_for_each_entry_rcu(program, &programs->list, node)
 	{
 		json_array_append_new(
-			list,
-			json_pack("{s:i, s:s%, s:I, s:I, s:i}", "pid", (int)program->pid, "comm",
-				  program->comm, strnlen(program->comm, sizeof(program->comm)),
-				  "events", (json_int_t)figure(&program->nr_events), "refused",
-				  (json_int_t)figure(&program->nr_bad), "rings",
-				  (int)atomic_load_explicit(&program->nr_rings,
-							    memory_order_relaxed)));
+			list, json_pack("{s:i, s:i, s:s%, s:I, s:I, s:i}", "pid", (int)program->pid,
+					"uid", (int)program->uid, "comm", program->comm,
+					strnlen(program->comm, sizeof(program->comm)), "events",
+					(json_int_t)figure(&program->nr_events), "refused",
+					(json_int_t)figure(&program->nr_bad), "rings",
+					(int)atomic_load_explicit(&program->nr_rings,
+								  memory_order_relaxed)));
 	}
 	rcu_read_unlock();
 	return list;
@@ -366,9 +409,10 @@ static json_t *list_sessions(const struct recordings *recordings)
 
 static json_t *answer_list(const struct recordings *recordings)
 {
-	return json_pack("{s:b, s:i, s:I, s:o, s:o}", "ok", 1, "pid", (int)getpid(), "memory",
+	return json_pack("{s:b, s:i, s:I, s:o, s:o, s:o}", "ok", 1, "pid", (int)getpid(), "memory",
 			 (json_int_t)procfs_own_memory(), "sessions", list_sessions(recordings),
-			 "programs", list_programs(recordings));
+			 "programs", list_programs(recordings), "places",
+			 places_list(recordings->places));
 }
 
 json_t *requests_answer(struct recordings *recordings, const json_t *request, int fd, int *passed)

@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "consumerd/collect.h"
+#include "consumerd/places.h"
 
 /* A session, whose it is, and what ends it. */
 struct recording {
@@ -24,6 +25,8 @@ struct recordings {
 	uint32_t nr, last_number;
 	bool has_started; /* the last request started the last of them */
 	struct collector *collector;
+	struct places *places; /* of other users; NULL: not served. The recordings' owner's */
+	enum clock_kind clock; /* of those that run */
 };
 
 /**

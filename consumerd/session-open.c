@@ -67,6 +67,20 @@ static int choose_backend(struct session *session, const struct session_config *
 	return 0;
 }
 
+/* One sentence more of what is missing. */
+static void add_missing(struct session *session, const char *sentence)
+{
+	char *before = session->missing;
+
+	if (!sentence || !*sentence)
+		return;
+	if (asprintf(&session->missing, "%s%s%s", before ? before : "", before ? "; " : "",
+		     sentence) < 0)
+		session->missing = before;
+	else
+		free(before);
+}
+
 static int open_backend(struct session *session, const struct session_config *config, uint32_t set,
 			bool everybody, char *reterr, size_t reterr_size)
 {
@@ -249,6 +263,7 @@ int session_create(const struct session_config *config, struct session **ret_ses
 	ret = choose_backend(session, config, set, reterr, reterr_size);
 	if (ret < 0)
 		goto fail;
+	add_missing(session, config->missing_markers);
 	session->backend_name = strdup(session->backend->name);
 	ret = open_output(session, config, reterr, reterr_size);
 	if (ret < 0)

@@ -32,12 +32,13 @@ struct session_config {
 	const char *command;	/* what is traced, for the header; or NULL */
 	pid_t pid;		/* traced program; 0: the whole machine's session */
 	bool is_fast_clock;
-	bool is_own_only;	    /* markers of our own user's programs, not of others' */
-	uint64_t ring_size;	    /* bytes per thread; 0: the default */
-	const char *const *extra;   /* NULL-terminated, or NULL */
-	const char *const *markers; /* patterns, NULL-terminated, or NULL for all */
-	enum clock_kind clock;	    /* what stamps are in */
-	const char *clock_why;	    /* why not the TSC, or NULL */
+	bool is_own_only;	     /* markers of our own user's programs, not of others' */
+	uint64_t ring_size;	     /* bytes per thread; 0: the default */
+	const char *const *extra;    /* NULL-terminated, or NULL */
+	const char *const *markers;  /* patterns, NULL-terminated, or NULL for all */
+	enum clock_kind clock;	     /* what stamps are in */
+	const char *clock_why;	     /* why not the TSC, or NULL */
+	const char *missing_markers; /* whose are not recorded, and why; "" or NULL */
 	const struct clock_map *map_borrow;
 	const struct clock_anchor *first; /* read before anything was switched on */
 	const pid_t *exclude;		  /* the tracer's own threads, 0-terminated */

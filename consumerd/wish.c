@@ -11,17 +11,10 @@
 #include <string.h>
 
 #include "consumerd/control.h"
-#include "libmarker/rendezvous.h"
 #include "libmarker/ring.h"
 
 #define DEFAULT_RING_SIZE (4u << 20)
 #define POOL_SIZE 4
-
-struct pattern_list {
-	char text[CONTROL_PATTERNS_SIZE];
-	size_t size;
-	uint32_t nr;
-};
 
 static uint32_t ring_size(uint64_t wanted)
 {
@@ -49,18 +42,18 @@ static uint32_t largest_ring(struct session *const *sessions)
 }
 
 /* With one session its patterns stand as they are; with more, one's exception is another's wish. */
-static int add_patterns(struct pattern_list *list, const struct session *session, bool is_alone)
+static int add_patterns(struct wish *wish, const struct session *session, bool is_alone)
 {
 	for (char **pattern = session->patterns; *pattern; pattern++) {
 		size_t size = strlen(*pattern) + 1;
 
 		if (**pattern == '!' && !is_alone)
 			continue;
-		if (list->size + size > sizeof(list->text))
+		if (wish->control.patterns_size + size > sizeof(wish->text))
 			return -E2BIG;
-		memcpy(list->text + list->size, *pattern, size);
-		list->size += size;
-		list->nr++;
+		memcpy(wish->text + wish->control.patterns_size, *pattern, size);
+		wish->control.patterns_size += size;
+		wish->control.nr_patterns++;
 	}
 	return 0;
 }
@@ -71,7 +64,7 @@ static bool wants_all(const struct session *session)
 	return !session->patterns[0] || session->patterns[0][0] == '!';
 }
 
-static int collect_patterns(struct pattern_list *list, struct session *const *sessions,
+static int collect_patterns(struct wish *wish, struct session *const *sessions,
 			    uint32_t nr_sessions)
 {
 	int ret = 0;
@@ -81,7 +74,7 @@ static int collect_patterns(struct pattern_list *list, struct session *const *se
 			return 0;
 	for (uint32_t slot = 0; slot < SESSION_MAX && ret == 0; slot++)
 		if (sessions[slot])
-			ret = add_patterns(list, sessions[slot], nr_sessions == 1);
+			ret = add_patterns(wish, sessions[slot], nr_sessions == 1);
 	return ret;
 }
 
@@ -96,28 +89,31 @@ static enum ring_clock marker_clock(struct session *const *sessions, enum clock_
 	return RING_CLOCK_FAST;
 }
 
-int wish_publish(struct control_page *page, struct session *const *sessions, enum clock_kind clock)
+int wish_unite(struct session *const *sessions, enum clock_kind clock, struct wish *ret_wish)
 {
-	struct pattern_list list = {0};
-	struct control_wish wish = {0};
 	uint32_t nr = 0;
-	int64_t ret;
+	int ret;
 
 	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
 		nr += sessions[slot] != NULL;
-	if (!nr) {
-		(void)rendezvous_control_publish(page, NULL);
-		return 0;
-	}
-	ret = collect_patterns(&list, sessions, nr);
+	*ret_wish = (struct wish){0};
+	ret = nr ? collect_patterns(ret_wish, sessions, nr) : 0;
+	if (ret < 0)
+		return ret;
+	ret_wish->control.clock = marker_clock(sessions, clock);
+	ret_wish->control.lane_data_size = largest_ring(sessions);
+	ret_wish->control.pool_size = POOL_SIZE;
+	return (int)nr;
+}
+
+int wish_publish(struct control_page *page, struct session *const *sessions, enum clock_kind clock)
+{
+	struct wish wish;
+	int64_t ret = wish_unite(sessions, clock, &wish);
+
 	if (ret < 0)
 		return (int)ret;
-	wish.clock = marker_clock(sessions, clock);
-	wish.lane_data_size = largest_ring(sessions);
-	wish.pool_size = POOL_SIZE;
-	wish.nr_patterns = list.nr;
-	wish.patterns = list.text;
-	wish.patterns_size = list.size;
-	ret = rendezvous_control_publish(page, &wish);
+	wish.control.patterns = wish.text;
+	ret = rendezvous_control_publish(page, ret > 0 ? &wish.control : NULL);
 	return ret < 0 ? (int)ret : 0;
 }

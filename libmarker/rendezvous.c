@@ -12,8 +12,7 @@
 
 #include "libmarker/rendezvous.h"
 
-/* A folder of ours that nobody else may enter, made if it is not there. */
-static int folder_check(const char *path)
+int rendezvous_folder_check(const char *path)
 {
 	struct stat st;
 
@@ -53,16 +52,16 @@ int rendezvous_folder(char *ret_path)
 		if (*env != '/')
 			return -EINVAL;
 		ret = path_format(ret_path, "%s", env);
-		return ret ? ret : folder_check(ret_path);
+		return ret ? ret : rendezvous_folder_check(ret_path);
 	}
 	env = getenv("XDG_RUNTIME_DIR");
 	if (env && env[0] == '/' && !path_format(ret_path, "%s/weft", env) &&
-	    !folder_check(ret_path))
+	    !rendezvous_folder_check(ret_path))
 		return 0;
-	if (!path_format(ret_path, "/run/user/%u/weft", uid) && !folder_check(ret_path))
+	if (!path_format(ret_path, "/run/user/%u/weft", uid) && !rendezvous_folder_check(ret_path))
 		return 0;
 	ret = path_format(ret_path, "/tmp/weft-%u", uid);
-	return ret ? ret : folder_check(ret_path);
+	return ret ? ret : rendezvous_folder_check(ret_path);
 }
 
 int rendezvous_file(const char *folder, const char *name, char *ret_path)

@@ -28,6 +28,10 @@
  */
 int rendezvous_folder(char *ret_path);
 
+/* A folder of ours that nobody else may enter, made if it is not there. Return: 0, -EPERM as above,
+ * -errno. */
+int rendezvous_folder_check(const char *path);
+
 /**
  * rendezvous_file() - FOLDER/NAME.
  * @ret_path: RENDEZVOUS_MAX_PATH bytes

@@ -69,6 +69,18 @@ static int load_header(struct sidecar *sidecar, const json_t *object)
 	return 0;
 }
 
+static int load_missing(struct sidecar *sidecar, const json_t *object)
+{
+	struct sidecar_header *header = &sidecar->header;
+	size_t used = strlen(header->missing);
+	const char *text = json_string_value(json_object_get(object, "missing"));
+
+	if (text && *text)
+		snprintf(header->missing + used, sizeof(header->missing) - used, "%s%s",
+			 used ? "; " : "", text);
+	return 0;
+}
+
 static int load_thread(struct sidecar *sidecar, const json_t *object)
 {
 	struct sidecar_thread *thread = array_push(&sidecar->threads);
@@ -228,7 +240,7 @@ static const struct {
 	int (*load)(struct sidecar *sidecar, const json_t *object);
 } loaders[] = {
 	{"header", load_header},     {"thread", load_thread}, {"process", load_process},
-	{"map", load_map},	     {"irq", load_irq},	      {"device", load_device},
+	{"map", load_map},	     {"irq", load_irq},	{"missing", load_missing},	      {"device", load_device},
 	{"loss", load_loss},	     {"anchor", load_anchor}, {"segment", load_segment},
 	{"clock_break", load_break}, {"end", load_end},	      {"problem", load_problem},
 };

@@ -209,6 +209,18 @@ char *sidecar_format_break(const struct clock_break *item)
 	return line_end(&line);
 }
 
+char *sidecar_format_missing(uint64_t ns, const char *sentence)
+{
+	struct line line;
+	struct json_writer *json = line_begin(&line, "missing");
+
+	if (!json)
+		return NULL;
+	json_u64(json, "ns", ns);
+	json_string(json, "missing", sentence);
+	return line_end(&line);
+}
+
 char *sidecar_format_end(uint64_t end_ns, uint64_t events, uint64_t discarded,
 			 uint32_t clock_error_ns)
 {

@@ -130,6 +130,8 @@ char *sidecar_format_problem(uint64_t ns, const char *text);
 char *sidecar_format_anchor(const struct clock_anchor *anchor);
 char *sidecar_format_segment(const struct clock_segment *segment);
 char *sidecar_format_break(const struct clock_break *item);
+/* What turned out at @ns not to be recorded, and why; read into the header's `missing`. */
+char *sidecar_format_missing(uint64_t ns, const char *sentence);
 char *sidecar_format_end(uint64_t end_ns, uint64_t events, uint64_t discarded,
 			 uint32_t clock_error_ns);
 

@@ -123,7 +123,8 @@ static void test_announcements(struct bench *bench, struct producer_ring *ring)
 	int flags = fcntl(bench->socket, F_GETFL), sent = 0;
 
 	run_round(bench, now);
-	ok(bench->programs.own.floor.at == now, "when all announcements are read, their floor is T0");
+	ok(bench->programs.own.floor.at == now,
+	   "when all announcements are read, their floor is T0");
 	bad = atomic_load_explicit(&only_program(bench)->nr_bad, memory_order_relaxed);
 	/* Between the reading of announcements and that of the ring. */
 	programs_read(&bench->programs, now + 1, &bench->observer);
