@@ -66,6 +66,14 @@ static void repair_unfinished(const char *dir, const struct trace_reader *reader
 			    dir, (unsigned long long)cut);
 }
 
+static void tell_sidecar_damage(const char *dir, const struct sidecar *sidecar)
+{
+	if (sidecar->nr_damaged)
+		log_warning("%s: weft/sidecar: line %llu is damaged and left out: %s (%llu in all)",
+			    dir, (unsigned long long)sidecar->damaged_line, sidecar->damage,
+			    (unsigned long long)sidecar->nr_damaged);
+}
+
 struct trace_reader *cli_open_trace(const char *dir)
 {
 	struct trace_error reason = {0};
@@ -87,6 +95,7 @@ struct trace_reader *cli_open_trace(const char *dir)
 		cli_read_error(dir, ret, &reason);
 		reader = NULL;
 	} else {
+		tell_sidecar_damage(dir, trace_reader_sidecar(reader));
 		repair_unfinished(dir, reader);
 	}
 	free(newest);

@@ -4,12 +4,16 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "libmarker/note-read.h"
 
 #define WEFT_MARKER_ABI_ONLY
 #include "libmarker/include/marker/marker.h"
+
+/* Programs have some ten; each of more could tell of all the notes once again. */
+#define MAX_SEGMENTS 512
 
 /* A file, by the addresses it will be loaded at. */
 struct image {
@@ -106,6 +110,7 @@ static int image_read(struct image *image, note_callback callback, void *arg, un
 	int ret = 0;
 
 	if (elf_kind(image->elf) != ELF_K_ELF || elf_getphdrnum(image->elf, &image->nr_segments) ||
+	    image->nr_segments > MAX_SEGMENTS ||
 	    elf_getident(image->elf, NULL)[EI_DATA] != ELFDATA2LSB)
 		return -ENOEXEC;
 	image->bytes = elf_rawfile(image->elf, &image->size);
@@ -124,13 +129,19 @@ int note_read(const char *path, note_callback callback, void *arg, unsigned *ret
 {
 	struct image image = {0};
 	unsigned bad = 0;
+	struct stat st;
 	int fd, ret;
 
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return -ENOSYS;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Not to wait for whoever may open the other end. */
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return -ENOEXEC;
+	}
 	image.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	ret = image.elf ? image_read(&image, callback, arg, &bad) : -ENOEXEC;
 	elf_end(image.elf);

@@ -41,7 +41,9 @@ static int read_file(int fd, char **ret_text, size_t *ret_size)
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_size > METADATA_MAX_SIZE)
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if (st.st_size > METADATA_MAX_SIZE)
 		return -EFBIG;
 	text = malloc((size_t)st.st_size + 1);
 	if (!text)
@@ -70,6 +72,11 @@ int directory_read_metadata(int domain_fd, enum trace_domain domain, struct meta
 		return -errno;
 	ret = read_file(fd, &text, &size);
 	close(fd);
+	if (ret == -EINVAL || ret == -EFBIG) {
+		snprintf(reterr->why, sizeof(reterr->why), "%s",
+			 ret == -EINVAL ? "not a regular file" : "larger than any metadata");
+		return -EBADMSG;
+	}
 	if (ret < 0)
 		return ret;
 	ret = metadata_parse(text, size, metadata, reterr);

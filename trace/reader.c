@@ -126,8 +126,8 @@ static int open_sidecar(struct trace_reader *reader, const char *dir)
 	if (snprintf(path, sizeof(path), "%s/weft/sidecar", dir) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
 	ret = sidecar_load(path, &reader->sidecar);
-	if (ret == -EBADMSG)
-		return reader_fail(reader, "weft/sidecar", 0, "a line that is no JSON object");
+	if (ret == -EINVAL)
+		return reader_fail(reader, "weft/sidecar", 0, "not a regular file");
 	return ret == -ENOENT ? 0 : ret;
 }
 

@@ -3,16 +3,20 @@
  * sidecar-read.c - the sidecar's lines into arrays; unknown types and keys are skipped.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "trace/sidecar.h"
 
-/* Far more than any line has: a damaged file must not take all memory. */
-#define MAX_LINE (1 << 20)
+/* All lines together, as they are kept, some millions of threads: a damaged file must not take all
+ * memory. */
+#define MAX_BYTES ((size_t)512 << 20)
 
 /* A missing key, or one of another type, reads as this. */
 static int64_t get_int(const json_t *object, const char *key, int64_t otherwise)
@@ -239,10 +243,11 @@ static const struct {
 	const char *type;
 	int (*load)(struct sidecar *sidecar, const json_t *object);
 } loaders[] = {
-	{"header", load_header},     {"thread", load_thread}, {"process", load_process},
-	{"map", load_map},	     {"irq", load_irq},	{"missing", load_missing},	      {"device", load_device},
-	{"loss", load_loss},	     {"anchor", load_anchor}, {"segment", load_segment},
-	{"clock_break", load_break}, {"end", load_end},	      {"problem", load_problem},
+	{"header", load_header},   {"thread", load_thread},	{"process", load_process},
+	{"map", load_map},	   {"irq", load_irq},		{"missing", load_missing},
+	{"device", load_device},   {"loss", load_loss},		{"anchor", load_anchor},
+	{"segment", load_segment}, {"clock_break", load_break}, {"end", load_end},
+	{"problem", load_problem},
 };
 
 static int load_line(struct sidecar *sidecar, const char *line, size_t size)
@@ -259,37 +264,98 @@ static int load_line(struct sidecar *sidecar, const char *line, size_t size)
 }
 
 /* Return: the line's size, its newline included; 0 at the end, or where it was being written;
- * -errno.
+ * -EBADMSG it is too long; -errno.
  */
 static ssize_t read_line(FILE *file, char *ret_line)
 {
-	size_t size;
+	size_t size = 0;
+	int c;
 
 	errno = 0;
-	if (!fgets(ret_line, MAX_LINE, file))
-		return ferror(file) ? (errno ? -errno : -EIO) : 0;
-	size = strlen(ret_line);
-	if (size > 0 && ret_line[size - 1] == '\n')
-		return (ssize_t)size;
-	return feof(file) ? 0 : -EBADMSG;
+	while (size < SIDECAR_MAX_LINE && (c = getc_unlocked(file)) != EOF) {
+		ret_line[size++] = (char)c;
+		if (c == '\n')
+			return (ssize_t)size;
+	}
+	if (size == SIDECAR_MAX_LINE)
+		return -EBADMSG;
+	return ferror(file) ? (errno ? -errno : -EIO) : 0;
+}
+
+static size_t nr_bytes(const struct sidecar *sidecar)
+{
+	return sidecar->threads.nr * sizeof(*sidecar->threads.items) +
+	       sidecar->processes.nr * sizeof(*sidecar->processes.items) +
+	       sidecar->maps.nr * sizeof(*sidecar->maps.items) +
+	       sidecar->irqs.nr * sizeof(*sidecar->irqs.items) +
+	       sidecar->devices.nr * sizeof(*sidecar->devices.items) +
+	       sidecar->losses.nr * sizeof(*sidecar->losses.items) +
+	       sidecar->anchors.nr * sizeof(*sidecar->anchors.items) +
+	       sidecar->segments.nr * sizeof(*sidecar->segments.items) +
+	       sidecar->breaks.nr * sizeof(*sidecar->breaks.items);
+}
+
+static void note_damage(struct sidecar *sidecar, uint64_t line, const char *why)
+{
+	if (!sidecar->nr_damaged++) {
+		sidecar->damaged_line = line;
+		sidecar->damage = why;
+	}
 }
 
 static int load_lines(struct sidecar *sidecar, FILE *file)
 {
-	char *line = malloc(MAX_LINE);
-	ssize_t size = 0;
-	int ret = line ? 0 : -ENOMEM;
+/* A damaged line costs that line; one without end, or one too many, the rest. */
+	char *line = malloc(SIDECAR_MAX_LINE);
+	uint64_t number = 1;
+	ssize_t size;
+	int ret = 0;
 
-	while (ret == 0 && (size = read_line(file, line)) > 0)
-		if (size > 1)
-			ret = load_line(sidecar, line, (size_t)size);
+	if (!line)
+		return -ENOMEM;
+	for (; ret == 0 && (size = read_line(file, line)) > 0; number++) {
+		if (size == 1)
+			continue;
+		ret = load_line(sidecar, line, (size_t)size);
+		if (ret == -EBADMSG) {
+			note_damage(sidecar, number, "no JSON object");
+			ret = 0;
+		}
+		if (nr_bytes(sidecar) > MAX_BYTES) {
+			note_damage(sidecar, number,
+				    "the sidecar is too large; its rest is left out");
+			break;
+		}
+	}
+	if (size == -EBADMSG)
+		note_damage(sidecar, number, "a line of more than 1 MiB; the rest is left out");
+	else if (size < 0 && ret == 0)
+		ret = (int)size;
 	free(line);
-	return ret < 0 ? ret : (int)size;
+	return ret;
+}
+
+/* Return: the file, only if it is a regular one, for others may block; NULL with errno. */
+static FILE *open_regular(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	FILE *file = NULL;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0) {
+		errno = EINVAL;
+		file = S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
+	}
+	if (!file)
+		close(fd);
+	return file;
 }
 
 int sidecar_load(const char *path, struct sidecar *sidecar)
 {
-	FILE *file = fopen(path, "re");
+	FILE *file = open_regular(path);
 	bool has_error;
 	int ret;
 

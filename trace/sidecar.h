@@ -14,6 +14,8 @@
 #include "trace/clock-break.h"
 
 #define SIDECAR_VERSION 1
+/* Bytes; far more than any line has. */
+#define SIDECAR_MAX_LINE (1u << 20)
 
 struct sidecar_header {
 	int version;
@@ -118,6 +120,9 @@ struct sidecar {
 	uint32_t clock_error_ns; /* from the end line; else the largest of the anchors */
 };
 
+	uint64_t nr_damaged;	 /* lines left out; of the first of them: */
+	uint64_t damaged_line;	 /* its number, from 1 */
+	const char *damage;	 /* what is wrong with it; static */
 char *sidecar_format_header(const struct sidecar_header *header);
 char *sidecar_format_thread(const struct sidecar_thread *thread);
 char *sidecar_format_process(const struct sidecar_process *process);
@@ -136,8 +141,9 @@ char *sidecar_format_end(uint64_t end_ns, uint64_t events, uint64_t discarded,
 			 uint32_t clock_error_ns);
 
 /**
- * sidecar_load() - reads a sidecar file. A partial last line is ignored; a line that is no JSON
- * object is -EBADMSG. Return: 0, -ENOENT, -EBADMSG, -errno. On failure *sidecar is empty.
+ * sidecar_load() - reads a sidecar file. A partial last line is ignored; a damaged one is left out
+ * and counted. Return: 0; -ENOENT; -EINVAL when it is no regular file; -errno. On failure *sidecar
+ * is empty.
  */
 int sidecar_load(const char *path, struct sidecar *sidecar);
 void sidecar_fini(struct sidecar *sidecar);

@@ -2,8 +2,9 @@
 /*
  * fuzz-packets.c - a stream file under good metadata: all its events, and those from a time on.
  *
- *	u8 flags	1: of the user domain; 2: what follows are a packet's events, its head is
- *ours rest		the stream file
+ *	u8 flags	1: of the user domain; 2: a packet's events follow, its head is made
+ *			here; 4: of the kernel, in format 1
+ *	rest		the stream file
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@
 
 /* Classes of every kind of field, in every order that matters. */
 static const char classes[] =
-	"env { domain = \"%s\"; weft_version = \"0\"; weft_format = 1; };\n"
+	"env { domain = \"%s\"; weft_version = \"0\"; weft_format = %u; };\n"
 	"trace { uuid = \"00000000-0000-0000-0000-000000000000\"; };\n"
 	"event { id = 0; name = \"a:empty\"; fields := struct { }; };\n"
 	"event { id = 1; name = \"a:numbers\"; fields := struct {\n"
@@ -34,19 +35,22 @@ static const char classes[] =
 	"event { id = 31; name = \"a:last\"; fields := struct { integer { size = 32; } _a; }; };\n"
 	"event { id = 70000; name = \"a:large\"; fields := struct { string _a; string _b; }; };\n";
 
-static const struct metadata *metadata_of(enum trace_domain domain)
+enum kind { KERNEL, USER, KERNEL_1, NR_KINDS };
+
+static const struct metadata *metadata_of(enum kind kind)
 {
-	static struct metadata metadata[TRACE_NR_DOMAINS];
-	static bool is_read[TRACE_NR_DOMAINS];
+	static struct metadata metadata[NR_KINDS];
+	static bool is_read[NR_KINDS];
 	struct trace_error error = {0};
 	char text[sizeof(classes) + 16];
 
-	if (!is_read[domain]) {
-		snprintf(text, sizeof(text), classes, domain == TRACE_KERNEL ? "kernel" : "ust");
-		fuzz_check(metadata_parse(text, strlen(text), &metadata[domain], &error) == 0);
-		is_read[domain] = true;
+	if (!is_read[kind]) {
+		snprintf(text, sizeof(text), classes, kind == USER ? "ust" : "kernel",
+			 kind == KERNEL ? METADATA_FORMAT_KERNEL : 1);
+		fuzz_check(metadata_parse(text, strlen(text), &metadata[kind], &error) == 0);
+		is_read[kind] = true;
 	}
-	return &metadata[domain];
+	return &metadata[kind];
 }
 
 static void look_at(const struct trace_event *event)
@@ -83,7 +87,7 @@ static void read_all(struct stream_reader *stream)
 }
 
 /* A folder, which must be read as a stream's: the file by its number, and no index. */
-static void read_stream(enum trace_domain domain, const uint8_t *bytes, size_t size)
+static void read_stream(enum kind kind, const uint8_t *bytes, size_t size)
 {
 	struct trace_error error = {0};
 	struct stream_reader stream;
@@ -93,7 +97,7 @@ static void read_stream(enum trace_domain domain, const uint8_t *bytes, size_t s
 	int ret;
 
 	snprintf(name, sizeof(name), "%d", fd);
-	ret = stream_reader_open(&stream, dir, name, metadata_of(domain), &error);
+	ret = stream_reader_open(&stream, dir, name, metadata_of(kind), &error);
 	fuzz_check(ret == 0 || (ret == -EBADMSG && error.why[0]));
 	if (ret == 0) {
 		read_all(&stream);
@@ -103,9 +107,10 @@ static void read_stream(enum trace_domain domain, const uint8_t *bytes, size_t s
 	close(dir);
 }
 
-static void read_events(enum trace_domain domain, const uint8_t *bytes, size_t size)
+static void read_events(enum kind kind, const uint8_t *bytes, size_t size)
 {
 	static const uint8_t uuid[PACKET_UUID_SIZE];
+	enum trace_domain domain = metadata_of(kind)->domain;
 	uint32_t header = packet_header_size(domain);
 	uint8_t *packet = calloc(1, header + size);
 	struct packet_info info = {
@@ -118,7 +123,7 @@ static void read_events(enum trace_domain domain, const uint8_t *bytes, size_t s
 	packet_encode(packet, domain, uuid, &info);
 	if (size)
 		memcpy(packet + header, bytes, size);
-	read_stream(domain, packet, header + size);
+	read_stream(kind, packet, header + size);
 	free(packet);
 }
 
@@ -126,11 +131,11 @@ int FUZZ_TARGET(packets)(const uint8_t *data, size_t size)
 {
 	struct fuzz_bytes bytes = {data, size};
 	uint64_t flags = fuzz_number(&bytes, 1);
-	enum trace_domain domain = flags & 1 ? TRACE_USER : TRACE_KERNEL;
+	enum kind kind = flags & 1 ? USER : flags & 4 ? KERNEL_1 : KERNEL;
 
 	if (flags & 2)
-		read_events(domain, bytes.at, bytes.left);
+		read_events(kind, bytes.at, bytes.left);
 	else
-		read_stream(domain, bytes.at, bytes.left);
+		read_stream(kind, bytes.at, bytes.left);
 	return 0;
 }

@@ -39,6 +39,7 @@ int FUZZ_TARGET(sidecar)(const uint8_t *bytes, size_t size)
 	fuzz_file_path(fd, path);
 	if (sidecar_load(path, &sidecar) == 0) {
 		check_texts(&sidecar);
+		fuzz_check(!sidecar.nr_damaged == !sidecar.damage);
 		sidecar_fini(&sidecar);
 	}
 	close(fd);

@@ -15,7 +15,7 @@ budget=${1:-600}
 shift || true
 all=$(sed -n 's/^\tX(\([a-z]*\)).*/\1/p' "$source_dir/tests/fuzz/fuzz.h")
 targets=${*:-$all}
-slice=30 # seconds of real time between two looks at the CPU time
+slice=30 # seconds of real time between two looks at the CPU time; what hangs is given more, for others come first
 
 mkdir -p "$dir/build" "$dir/crashes"
 export TMPDIR=/dev/shm
@@ -35,7 +35,7 @@ fuzz() {
 	local corpus=$dir/corpus/$1 log=$dir/$1.log status=0 user system
 	mkdir -p "$corpus"
 	TIMEFORMAT='%U %S'
-	{ time chrt -i 0 nice -n 19 "$dir/build/tests/fuzz/fuzz-$1" -max_total_time="$slice" -timeout=10 -rss_limit_mb=2048 \
+	{ time chrt -i 0 nice -n 19 "$dir/build/tests/fuzz/fuzz-$1" -max_total_time="$slice" -timeout=100 -report_slow_units=100 -rss_limit_mb=2048 \
 		-malloc_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$dir/crashes/$1-" \
 		"$corpus" "$source_dir/tests/fuzz/corpus/$1" >"$log" 2>&1; } 2>"$dir/time" || status=$?
 	read -r user system <"$dir/time"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/tap.h"
@@ -9,12 +10,17 @@
 
 static char dir[TEMP_DIR_SIZE], path[TEMP_DIR_SIZE + 16];
 
-static void write_text(const char *text)
+static void write_bytes(const char *bytes, size_t size)
 {
 	FILE *file = fopen(path, "w");
 
-	fputs(text, file);
+	fwrite(bytes, 1, size, file);
 	fclose(file);
+}
+
+static void write_text(const char *text)
+{
+	write_bytes(text, strlen(text));
 }
 
 static void write_line(FILE *file, char *line)
@@ -126,6 +132,7 @@ static void test_round_trip(void)
 
 static void test_damage(void)
 {
+	static const char with_nul[] = "{\"type\":\"thr\0ead\"}\n{\"type\":\"end\"}\n";
 	struct sidecar sidecar;
 
 	ok(sidecar_load("/nowhere/sidecar", &sidecar) == -ENOENT, "a missing file is told as such");
@@ -136,14 +143,26 @@ static void test_damage(void)
 		   sidecar.threads.items[0].policy == -1,
 	   "missing keys read as what is usual");
 	sidecar_fini(&sidecar);
-	write_text("{\"type\":\"thread\",\"tid\":7}\nnonsense\n");
-	ok(sidecar_load(path, &sidecar) == -EBADMSG && sidecar.threads.nr == 0,
-	   "a line that is no JSON is an error, and leaves nothing");
-	write_text("[1,2]\n");
-	ok(sidecar_load(path, &sidecar) == -EBADMSG, "a line that is no object is an error");
+	write_text("{\"type\":\"thread\",\"tid\":7}\nnonsense\n[1,2]\n"
+		   "{\"type\":\"thread\",\"tid\":8}\n");
+	ok(sidecar_load(path, &sidecar) == 0 && sidecar.threads.nr == 2 &&
+		   sidecar.threads.items[1].tid == 8 && sidecar.nr_damaged == 2 &&
+		   sidecar.damaged_line == 2 && sidecar.damage,
+	   "lines that are no JSON, or no object, cost themselves, and the first is named");
+	sidecar_fini(&sidecar);
+	write_bytes(with_nul, sizeof(with_nul) - 1);
+	ok(sidecar_load(path, &sidecar) == 0 && sidecar.has_end && sidecar.nr_damaged == 1,
+	   "a NUL costs its line, no more");
+	sidecar_fini(&sidecar);
 	write_text("{\"type\":\"thread\",\"tid\":7}\n");
-	ok(truncate(path, 1ll << 40) == 0 && sidecar_load(path, &sidecar) == -EBADMSG,
-	   "a line without end is an error, and is not read to its end");
+	ok(truncate(path, 1ll << 40) == 0 && sidecar_load(path, &sidecar) == 0 &&
+		   sidecar.threads.nr == 1 && sidecar.nr_damaged == 1 && sidecar.damaged_line == 2,
+	   "a line without end is damage, and is not read to its end");
+	sidecar_fini(&sidecar);
+	unlink(path);
+	ok(mkfifo(path, 0600) == 0 && sidecar_load(path, &sidecar) == -EINVAL,
+	   "a fifo is no sidecar, and nobody waits for it");
+	unlink(path);
 	write_text(
 		"{\"type\":\"thread\",\"tid\":\"x\",\"ns\":1e300,\"comm\":[],\"pid\":99999999999}\n"
 		"{\"type\":17}\n"
