@@ -129,9 +129,10 @@ static int choose_backend(struct recorder *recorder)
 	return got < (int)sizeof(recorder->backend) ? 0 : -ENAMETOOLONG;
 }
 
-static void choose_preload(struct recorder *recorder)
+/* @file: what will be run */
+static void choose_preload(struct recorder *recorder, const char *file)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], why[PATH_MAX + 64];
 
 	if (!recorder->options.argv)
 		return;
@@ -142,6 +143,9 @@ static void choose_preload(struct recorder *recorder)
 	if (make_absolute(path, recorder->preload) < 0 || strpbrk(recorder->preload, " :")) {
 		log_warning("record: no markers: ld.so takes no path with a space or colon: %s",
 			    path);
+		recorder->preload[0] = '\0';
+	} else if (program_why_no_preload(file, recorder->preload, why, sizeof(why))) {
+		log_warning("record: libmarker is not preloaded into %s: %s", file, why);
 		recorder->preload[0] = '\0';
 	}
 }
@@ -475,7 +479,7 @@ static int settle_rights(struct recorder *recorder)
 static int prepare(struct recorder *recorder)
 {
 	struct record_options *options = &recorder->options;
-	char file[PATH_MAX];
+	char file[PATH_MAX] = "";
 	int ret;
 
 	if (options->argv) {
@@ -485,7 +489,7 @@ static int prepare(struct recorder *recorder)
 	}
 	if (choose_dir(recorder) < 0 || choose_backend(recorder) < 0)
 		return CLI_ERROR;
-	choose_preload(recorder);
+	choose_preload(recorder, file);
 	if (options->pid) {
 		recorder->pid_fd = (int)syscall(SYS_pidfd_open, options->pid, 0);
 		if (recorder->pid_fd < 0) {

@@ -30,6 +30,7 @@ check_PROGRAMS += tests/system/record-numbers
 tests_system_record_numbers_SOURCES = tests/system/record-numbers.c
 tests_system_record_numbers_LDADD = -lpthread
 dist_check_SCRIPTS += tests/system/test-background.sh tests/system/test-consumerd.sh \
+	tests/system/test-namespaces.sh \
 	tests/system/test-record.sh
 
 UNIT_TESTS += tests/unit/test-floor

@@ -28,6 +28,8 @@ static int take_hello(struct program *program, const struct wire_hello *hello, s
 	if (program->has_hello)
 		return 1;
 	program->vpid = hello->vpid;
+	program->pid_ns = procfs_pid_namespace(program->pid);
+	program->clock_shift = procfs_clock_shift(program->pid);
 	program->has_hello = true;
 	if (observer->program)
 		observer->program(observer->arg, program);

@@ -56,6 +56,14 @@ void drain_begin(struct drain *drain, enum clock_kind clock, uint64_t now, uint6
 	drain->nr_events = 0;
 }
 
+/* A stamp of the program's clock in ours: in a time namespace CLOCK_MONOTONIC is another one. */
+static uint64_t stamp_of(const struct lane_walk *walk, uint64_t ticks)
+{
+	if (walk->drain->clock != CLOCK_TICKS_MONO)
+		return ticks;
+	return ticks - (uint64_t)walk->program->clock_shift;
+}
+
 /* Discarded between two times: the count is the program's word, but the times must be possible. */
 static void tell_discarded(struct lane_walk *walk, uint32_t slot, uint64_t count, uint64_t begin,
 			   uint64_t end)
@@ -88,7 +96,8 @@ static void take_discarded(struct lane_walk *walk, const struct ring_record *rec
 	if (record->size < sizeof(discarded))
 		return;
 	memcpy(&discarded, record + 1, sizeof(discarded));
-	tell_all_discarded(walk, discarded.count, discarded.begin_ticks, discarded.end_ticks);
+	tell_all_discarded(walk, discarded.count, stamp_of(walk, discarded.begin_ticks),
+			   stamp_of(walk, discarded.end_ticks));
 }
 
 /* A record that no honest program writes: it counts as discarded, at the last good moment. */
@@ -155,8 +164,9 @@ static bool knows_class(const struct program *program, uint32_t number)
 static bool is_good(struct lane_walk *walk, const struct ring_record *record)
 {
 	struct program *program = walk->program;
+	uint64_t stamp = stamp_of(walk, record->ticks);
 
-	if (walk->is_foreign || record->ticks < walk->lane->last || record->ticks > walk->latest)
+	if (walk->is_foreign || stamp < walk->lane->last || stamp > walk->latest)
 		return false;
 	if (!knows_class(program, record->class)) {
 		/* Once is enough: it was sent before the record. */
@@ -168,6 +178,24 @@ static bool is_good(struct lane_walk *walk, const struct ring_record *record)
 	}
 	return event_payload_check(program->classes.items[record->class].class,
 				   (const uint8_t *)(record + 1), record->size) == 0;
+}
+
+/* When it was due, too, is told by the program's own clock. The record is our copy. */
+static void shift_due(const struct lane_walk *walk, const struct ring_record *record,
+		      const struct trace_event_class *class)
+{
+	const uint8_t *at = (const uint8_t *)(record + 1);
+	uint8_t *buffer = walk->drain->buffer, *copy;
+	uint64_t due;
+
+	for (uint32_t i = 0; i < class->nr_fields; i++) {
+		copy = buffer + (at - buffer);
+		due = event_value_next(&class->fields[i], &at).u;
+		if (class->fields[i].role != ROLE_DUE || class->fields[i].size != sizeof(due))
+			continue;
+		due -= (uint64_t)walk->program->clock_shift;
+		memcpy(copy, &due, sizeof(due));
+	}
 }
 
 static void take_record(struct lane_walk *walk, const struct ring_record *record)
@@ -186,16 +214,18 @@ static void take_record(struct lane_walk *walk, const struct ring_record *record
 	}
 	class = &walk->program->classes.items[record->class];
 	event = (struct trace_event){
-		.stamp = record->ticks,
+		.stamp = stamp_of(walk, record->ticks),
 		.class = class->class,
 		.payload = (const uint8_t *)(record + 1),
 		.payload_size = record->size,
-		.pid = walk->program->vpid,
-		.tid = walk->ring->thread.vtid,
+		.pid = walk->program->pid,
+		.tid = walk->ring->host_tid,
 		.cpu = -1,
 	};
-	walk->lane->last = record->ticks;
+	walk->lane->last = event.stamp;
 	drain->nr_events++;
+	if (walk->program->clock_shift)
+		shift_due(walk, record, class->class);
 	if (class->class->kind == EVENT_THREAD)
 		take_thread_name(walk, &event);
 	for (uint32_t slot = 0; slot < SESSION_MAX; slot++) {
@@ -258,7 +288,8 @@ static void drain_lane(struct lane_walk *walk, uint32_t number, bool is_last)
 	if (take_records(walk, number, &look) < 0)
 		walk->ring->is_finished = true;
 	if (is_last) {
-		tell_all_discarded(walk, untold_of(reader, &look), look.untold_begin, walk->latest);
+		tell_all_discarded(walk, untold_of(reader, &look),
+				   stamp_of(walk, look.untold_begin), walk->latest);
 		return;
 	}
 	/* While it writes, only what it has written tells: its next stamp is not before its last.
@@ -289,6 +320,7 @@ static void note_owner(struct drain *drain, struct program *program, struct thre
 	thread.thread.ns = drain->before_ns ? drain->before_ns : drain->now_ns;
 	thread.thread.vtid = vtid;
 	thread.thread.vpid = program->vpid;
+	thread.thread.pid_ns = program->pid_ns;
 	thread.thread.has_markers = true;
 	ring->thread = thread.thread;
 	tell_thread(drain, program, &ring->thread);

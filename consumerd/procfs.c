@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -51,6 +52,49 @@ uint64_t procfs_own_memory(void)
 		pages = 0;
 	fclose(file);
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t namespace_inode(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) < 0 ? 0 : st.st_ino;
+}
+
+uint64_t procfs_pid_namespace(int32_t pid)
+{
+	char path[64];
+	uint64_t inode;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	inode = namespace_inode(path);
+	return inode == namespace_inode("/proc/self/ns/pid") ? 0 : inode;
+}
+
+/* Of "monotonic" in /proc/PID/timens_offsets. */
+static int64_t monotonic_offset(int32_t pid)
+{
+	char path[64], text[256];
+	long long seconds = 0;
+	long ns = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/timens_offsets", pid);
+	if (read_text(path, text, sizeof(text)) <= 0 ||
+	    sscanf(text, "monotonic %lld %ld", &seconds, &ns) != 2)
+		return 0;
+	return (int64_t)seconds * 1000000000 + ns;
+}
+
+int64_t procfs_clock_shift(int32_t pid)
+{
+	char path[64];
+	uint64_t inode;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/time", pid);
+	inode = namespace_inode(path);
+	if (!inode || inode == namespace_inode("/proc/self/ns/time"))
+		return 0;
+	return monotonic_offset(pid) - monotonic_offset((int32_t)getpid());
 }
 
 /* The directories of @path whose names are numbers, one after the other; 0 at the end. */
@@ -235,6 +279,28 @@ int procfs_read_process(int32_t pid, struct sidecar_process *ret_process)
 	return 0;
 }
 
+/* @pid_ns: of its process, which is known once for all its threads. */
+static void take_namespace(struct procfs_thread *thread, uint64_t pid_ns)
+{
+	struct sidecar_thread *ids = &thread->thread;
+	int32_t vtid, vpid;
+
+	if (!pid_ns || ids->pid <= 0)
+		return;
+	vtid = innermost_tid(ids->pid, ids->tid);
+	vpid = innermost_tid(ids->pid, ids->pid);
+	if (vtid > 0 && vpid > 0) {
+		ids->vtid = vtid;
+		ids->vpid = vpid;
+		ids->pid_ns = pid_ns;
+	}
+}
+
+void procfs_read_namespace(struct procfs_thread *thread)
+{
+	take_namespace(thread, procfs_pid_namespace(thread->thread.pid));
+}
+
 void procfs_each_thread(void (*each)(void *arg, const struct procfs_thread *thread,
 				     bool is_process_start),
 			void *arg)
@@ -243,15 +309,20 @@ void procfs_each_thread(void (*each)(void *arg, const struct procfs_thread *thre
 	DIR *processes = opendir("/proc"), *tasks;
 	char path[64];
 	int32_t pid, tid;
+	uint64_t pid_ns;
 
 	while (processes && (pid = next_number(processes))) {
 		snprintf(path, sizeof(path), "/proc/%d/task", pid);
 		tasks = opendir(path);
 		if (!tasks)
 			continue;
-		while ((tid = next_number(tasks)))
-			if (procfs_read_thread(pid, tid, &thread) == 0)
-				each(arg, &thread, tid == pid);
+		pid_ns = procfs_pid_namespace(pid);
+		while ((tid = next_number(tasks))) {
+			if (procfs_read_thread(pid, tid, &thread) < 0)
+				continue;
+			take_namespace(&thread, pid_ns);
+			each(arg, &thread, tid == pid);
+		}
 		closedir(tasks);
 	}
 	if (processes)

@@ -22,6 +22,15 @@ struct procfs_thread {
 /* CLOCK_MONOTONIC. */
 uint64_t procfs_now_ns(void);
 
+/* The inode of a process's pid namespace; 0 when it is ours, or may not be asked for. */
+uint64_t procfs_pid_namespace(int32_t pid);
+
+/**
+ * procfs_clock_shift() - how far a process's CLOCK_MONOTONIC is ahead of ours, in ns: it may live
+ * in a time namespace. 0 where that cannot be told.
+ */
+int64_t procfs_clock_shift(int32_t pid);
+
 /* Bytes of this process that are resident. */
 uint64_t procfs_own_memory(void);
 
@@ -38,6 +47,9 @@ int procfs_parse_stat(const char *text, struct procfs_thread *thread);
 /* The last number of "NSpid:" of /proc/PID/status, which is the one in the innermost namespace; 0
  * when not known. */
 int32_t procfs_parse_innermost(const char *text);
+
+/* Fills in vtid, vpid and pid_ns of a thread that may live in another pid namespace. */
+void procfs_read_namespace(struct procfs_thread *thread);
 
 /* Return: 0 or -errno. Its exe and command are "" where we may not read them. */
 int procfs_read_process(int32_t pid, struct sidecar_process *ret_process);

@@ -66,6 +66,8 @@ struct program {
 	_Atomic uint32_t nr_rings;
 
 	int32_t vpid;
+	uint64_t pid_ns;     /* 0: ours */
+	int64_t clock_shift; /* its CLOCK_MONOTONIC less ours, ns */
 	bool has_hello, has_unread;
 	bool is_gone; /* its end was seen, or it was thrown out: to be freed after this round */
 	struct {

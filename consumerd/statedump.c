@@ -155,6 +155,7 @@ void statedump_new_thread(struct output *output, int32_t tid, bool is_exec)
 
 	if (procfs_read_thread(0, tid, &thread) < 0)
 		return;
+	procfs_read_namespace(&thread);
 	output_sidecar(output, sidecar_format_thread(&thread.thread));
 	if (is_exec || thread.thread.pid == thread.thread.tid)
 		statedump_process(output, thread.thread.pid);

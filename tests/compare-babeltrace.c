@@ -107,8 +107,10 @@ static void digest_line(const char *line, struct digest *digest)
 	digest->tid = find_number(line, name, ",\"tid\":", missing);
 	if (digest->cpu == missing || digest->pid == missing || digest->tid == missing)
 		fatal("weft printed a line without cpu, pid or tid");
-	digest->pid = find_number(line, name, ",\"vpid\":", digest->pid);
-	digest->tid = find_number(line, name, ",\"vtid\":", digest->tid);
+	if (!find_number(line, name, ",\"pid_ns\":", 0)) { /* else the trace has the host's */
+		digest->pid = find_number(line, name, ",\"vpid\":", digest->pid);
+		digest->tid = find_number(line, name, ",\"vtid\":", digest->tid);
+	}
 	digest->context = find_number(line, name, ",\"context\":", 0);
 	digest->text = strdup(name);
 	if (!digest->text)

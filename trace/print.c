@@ -337,10 +337,11 @@ static void put_json_thread(struct event_printer *printer, const struct trace_ev
 	put_json_key(printer, ",\"cpu\":", thread->cpu);
 	put_json_key(printer, ",\"pid\":", thread->pid);
 	put_json_key(printer, ",\"tid\":", thread->tid);
-	if (event->class->domain == TRACE_USER &&
-	    (thread->tid != event->tid || thread->pid != event->pid)) {
-		put_json_key(printer, ",\"vpid\":", event->pid);
-		put_json_key(printer, ",\"vtid\":", event->tid);
+	if (event->class->domain == TRACE_USER && thread->vtid) {
+		put_json_key(printer, ",\"vpid\":", thread->vpid);
+		put_json_key(printer, ",\"vtid\":", thread->vtid);
+		if (thread->pid_ns)
+			put_json_key(printer, ",\"pid_ns\":", (int64_t)thread->pid_ns);
 	}
 	if (event->context)
 		put_json_key(printer, ",\"context\":", event->context);

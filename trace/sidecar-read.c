@@ -69,6 +69,7 @@ static int load_header(struct sidecar *sidecar, const json_t *object)
 	header->command_pid = get_i32(object, "command_pid", 0);
 	get_text(object, "missing", header->missing);
 	header->nr_cpus = get_i32(object, "nr_cpus", 0);
+	header->has_host_ids = json_is_true(json_object_get(object, "host_ids"));
 	header->begin_ns = get_u64(object, "begin_ns");
 	return 0;
 }
@@ -97,6 +98,7 @@ static int load_thread(struct sidecar *sidecar, const json_t *object)
 	thread->pid = get_i32(object, "pid", thread->tid);
 	thread->vtid = get_i32(object, "vtid", thread->tid);
 	thread->vpid = get_i32(object, "vpid", thread->pid);
+	thread->pid_ns = get_u64(object, "pid_ns");
 	get_text(object, "comm", thread->comm);
 	get_text(object, "name", thread->name);
 	get_text(object, "state", state);
@@ -303,9 +305,9 @@ static void note_damage(struct sidecar *sidecar, uint64_t line, const char *why)
 	}
 }
 
+/* A damaged line costs that line; one without end, or one too many, the rest. */
 static int load_lines(struct sidecar *sidecar, FILE *file)
 {
-/* A damaged line costs that line; one without end, or one too many, the rest. */
 	char *line = malloc(SIDECAR_MAX_LINE);
 	uint64_t number = 1;
 	ssize_t size;

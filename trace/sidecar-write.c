@@ -55,6 +55,7 @@ char *sidecar_format_header(const struct sidecar_header *header)
 	json_i64(json, "command_pid", header->command_pid);
 	json_string_n(json, "missing", header->missing, sizeof(header->missing));
 	json_i64(json, "nr_cpus", header->nr_cpus);
+	json_bool(json, "host_ids", header->has_host_ids);
 	json_u64(json, "begin_ns", header->begin_ns);
 	return line_end(&line);
 }
@@ -72,6 +73,8 @@ char *sidecar_format_thread(const struct sidecar_thread *thread)
 	json_i64(json, "pid", thread->pid);
 	json_i64(json, "vtid", thread->vtid);
 	json_i64(json, "vpid", thread->vpid);
+	if (thread->pid_ns)
+		json_u64(json, "pid_ns", thread->pid_ns);
 	json_string_n(json, "comm", thread->comm, sizeof(thread->comm));
 	json_string_n(json, "name", thread->name, sizeof(thread->name));
 	json_string(json, "state", state);

@@ -27,6 +27,7 @@ struct sidecar_header {
 	int32_t command_pid; /* 0: none */
 	char missing[512];   /* what could not be recorded, and why: one sentence, or "" */
 	int nr_cpus;
+	bool has_host_ids; /* markers carry the host's ids, not those of a namespace */
 	uint64_t begin_ns;
 };
 
@@ -34,7 +35,8 @@ struct sidecar_header {
 struct sidecar_thread {
 	uint64_t ns;	    /* from when on */
 	int32_t tid, pid;   /* the host's */
-	int32_t vtid, vpid; /* as its markers say; equal without namespaces */
+	int32_t vtid, vpid; /* as it knows itself; equal without namespaces */
+	uint64_t pid_ns;    /* inode of its pid namespace, where that is not the recorder's; else 0 */
 	char comm[16];
 	char name[64];	      /* from MARKER_THREAD, or "" */
 	char state;	      /* at ns, as /proc/PID/stat: R S D T ...; 0: not known */
@@ -118,11 +120,11 @@ struct sidecar {
 		size_t nr, capacity;
 	} breaks;
 	uint32_t clock_error_ns; /* from the end line; else the largest of the anchors */
-};
-
 	uint64_t nr_damaged;	 /* lines left out; of the first of them: */
 	uint64_t damaged_line;	 /* its number, from 1 */
 	const char *damage;	 /* what is wrong with it; static */
+};
+
 char *sidecar_format_header(const struct sidecar_header *header);
 char *sidecar_format_thread(const struct sidecar_thread *thread);
 char *sidecar_format_process(const struct sidecar_process *process);

@@ -32,6 +32,7 @@ struct teller {
 struct trace_threads {
 	struct table by_tid;
 	struct table by_vtid;	/* only where they differ from the host's; key: vpid, vtid */
+	bool has_host_ids;	/* markers do not carry ids of a namespace */
 	struct teller *tellers; /* of kernel classes, by id */
 	uint32_t nr_tellers;
 	const struct sidecar_thread **lines; /* ascending by ns */
@@ -127,7 +128,15 @@ static int apply_line(struct trace_threads *threads, const struct sidecar_thread
 	slot->thread.pid = line->pid;
 	set_comm(&slot->thread, line->comm);
 	if ((line->vtid == line->tid && line->vpid == line->pid) ||
-	    !vtid_key(line->vpid, line->vtid))
+	    !vtid_key(line->vpid, line->vtid)) {
+		if (line->has_markers)
+			slot->thread.vpid = slot->thread.vtid = 0;
+		return 0;
+	}
+	slot->thread.vpid = line->vpid;
+	slot->thread.vtid = line->vtid;
+	slot->thread.pid_ns = line->pid_ns;
+	if (threads->has_host_ids)
 		return 0;
 	slot = table_get(&threads->by_vtid, vtid_key(line->vpid, line->vtid), line->tid);
 	if (!slot)
@@ -218,6 +227,8 @@ struct trace_threads *threads_create(const struct trace_reader *reader)
 {
 	struct trace_threads *threads = calloc(1, sizeof(*threads));
 
+	if (threads)
+		threads->has_host_ids = trace_reader_sidecar(reader)->header.has_host_ids;
 	if (threads && load_tellers(threads, reader) == 0 &&
 	    load_lines(threads, trace_reader_sidecar(reader)) == 0)
 		return threads;
@@ -337,7 +348,7 @@ void threads_of(const struct trace_threads *threads, const struct trace_event *e
 		snprintf(ret_thread->comm, sizeof(ret_thread->comm), "swapper/%d", event->cpu);
 		return;
 	}
-	if (event->class->domain == TRACE_USER)
+	if (event->class->domain == TRACE_USER && !threads->has_host_ids)
 		slot = table_find(&threads->by_vtid, vtid_key(event->pid, tid));
 	if (slot)
 		tid = slot->thread.tid;
@@ -347,6 +358,9 @@ void threads_of(const struct trace_threads *threads, const struct trace_event *e
 		return;
 	if (slot->thread.pid >= 0)
 		ret_thread->pid = slot->thread.pid;
+	ret_thread->vpid = slot->thread.vpid;
+	ret_thread->vtid = slot->thread.vtid;
+	ret_thread->pid_ns = slot->thread.pid_ns;
 	if (ret_thread->cpu < 0)
 		ret_thread->cpu = slot->thread.cpu;
 	memcpy(ret_thread->comm, slot->thread.comm, sizeof(ret_thread->comm));

@@ -12,9 +12,11 @@ struct trace_threads;
 
 /* What is known of an event's thread. */
 struct trace_thread {
-	int32_t pid, tid; /* the host's; pid -1: not known */
-	int32_t cpu;	  /* the event's own, or where its thread runs; -1: not known */
-	char comm[16];	  /* "": not known */
+	int32_t pid, tid;   /* the host's; pid -1: not known */
+	int32_t vpid, vtid; /* as it knows itself, where that differs; else 0 */
+	uint64_t pid_ns;    /* inode of its pid namespace; 0: the recorder's, or not known */
+	int32_t cpu;	    /* the event's own, or where its thread runs; -1: not known */
+	char comm[16];	    /* "": not known */
 };
 
 /* Return: owned by the caller until threads_destroy(); NULL without memory. @reader: borrowed for

@@ -118,6 +118,15 @@ is "libmarker is preloaded" "$(cat out)" "$LIBMARKER"
 LD_PRELOAD=/nowhere/other.so "$WEFT" record --kernel=none -o preload2 -- sh -c 'echo "$LD_PRELOAD"' >out 2>err
 is "what was preloaded before stays, behind it" "$(cat out)" "$LIBMARKER:/nowhere/other.so"
 
+# As if the program were of another architecture: ld.so would print that it cannot preload.
+cp "$LIBMARKER" foreign.so
+printf '\3\0' | dd of=foreign.so bs=1 seek=18 conv=notrunc 2>dd
+printf '#!/bin/sh\necho "<$LD_PRELOAD>"\n' >script.sh
+chmod +x script.sh
+WEFT_LIBMARKER=$tap_dir/foreign.so "$WEFT" record --kernel=none -o foreign -- ./script.sh >out 2>err
+is "of another architecture, it is not preloaded, nor into a script" "$(cat out)" "<>"
+is "and that is said" "$(grep -c 'is not preloaded into .* another architecture' err)" 1
+
 # ---- programs started without stdin, stdout or stderr
 "$WEFT" record --kernel=none -o closed -- sh -c 'ls /proc/self/fd >fds; exit 5' <&- >&- 2>&-
 is "without stdin, stdout and stderr all goes as always" $? 5

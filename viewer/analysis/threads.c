@@ -202,7 +202,7 @@ static void take_fact(struct history *history, const struct sidecar_thread *fact
 	}
 	if (fact->state && thread->states.nr == 1)
 		thread->start_state = fact->state;
-	if (fact->vtid > 0 && (fact->vtid != fact->tid || fact->vpid != fact->pid) &&
+	if (!history->sidecar->header.has_host_ids && fact->vtid > 0 && (fact->vtid != fact->tid || fact->vpid != fact->pid) &&
 	    u64_map_set(&history->vtids, key, (uint32_t)fact->tid) < 0)
 		history->has_no_memory = true;
 }
