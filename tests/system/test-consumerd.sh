@@ -111,4 +111,16 @@ is "and all markers are off" "$(generation)" 0
 wait $record
 is "the program goes on to its own end" $? 8
 is "it said nothing" "$(cat err)" ""
+
+# ---- in the background
+if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/sched_autogroup_enabled 2>/dev/null)" = 1 ] && [ -e /proc/self/autogroup ]; then
+	"$CONSUMERD" --background
+	for pid in $(pgrep -f "$CONSUMERD --background"); do
+		grep -qz "^WEFT_RUNDIR=$WEFT_RUNDIR\$" "/proc/$pid/environ" && daemon=$pid
+	done
+	is "root's session of its own stands above busy ones" "$(sed 's/.* nice //' "/proc/$daemon/autogroup")" -10
+	kill "$daemon"
+else
+	skip "root's session of its own stands above busy ones" "not root, or a kernel without autogroups"
+fi
 done_testing
