@@ -35,7 +35,7 @@ static void print_session(const json_t *session)
 	       json_is_true(json_object_get(session, "detached")) ? ", in the background" : "",
 	       figures, memory);
 	if (*figures_text(session, "problem"))
-		printf("  %s; what cannot be written is counted as discarded\n",
+		printf("  %s; what is missing for it is counted as far as it is known\n",
 		       figures_text(session, "problem"));
 }
 

@@ -72,8 +72,8 @@ int figures_say_problem(const char *command, const char *name, const json_t *ans
 	}
 	if (!*problem)
 		return 0;
-	log_error("%s: %s: %s; what cannot be written is counted as discarded", command, name,
-		  problem);
+	log_error("%s: %s: %s; what is missing for it is counted as far as it is known", command,
+		  name, problem);
 	return 1;
 }
 

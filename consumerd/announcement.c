@@ -239,13 +239,19 @@ int announcement_read(struct program *program, const struct programs_observer *o
 	do {
 		got = recvmsg(program->fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	} while (got < 0 && errno == EINTR);
+	/* Without memory for it now, the message stays where it is. */
+	if (got < 0 && errno == ENOMEM)
+		return -ENOBUFS;
 	if (got < 0)
 		return errno == ECONNRESET ? -EPIPE : -errno;
 	fd = take_fd(&message);
 	if (got == 0 || message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
 		if (fd >= 0)
 			close(fd);
-		return got == 0 ? -EPIPE : -EPROTO;
+		if (got == 0)
+			return -EPIPE;
+		/* Its descriptor found no place here. */
+		return message.msg_flags & MSG_CTRUNC ? -EMFILE : -EPROTO;
 	}
 	return announcement_take(program, bytes, (size_t)got, fd, observer);
 }

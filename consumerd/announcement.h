@@ -9,7 +9,8 @@
 
 /**
  * announcement_read() - the next message of a program's socket.
- * Return: 1; -EAGAIN none is there; -EPIPE it has closed; -EPROTO it makes no sense; -errno.
+ * Return: 1; -EAGAIN none is there; -EPIPE it has closed; -ENOBUFS not now; -EPROTO it
+ * makes no sense; -errno.
  */
 int announcement_read(struct program *program, const struct programs_observer *observer);
 

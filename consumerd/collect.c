@@ -178,6 +178,15 @@ static void drain_programs(struct collector *collector, uint64_t now)
 		drain_program(&collector->drain, program);
 }
 
+/* A program that could not be taken on is missing in every recording. */
+static void tell_want(struct collector *collector)
+{
+	for (uint32_t slot = 0; collector->programs.want && slot < SESSION_MAX; slot++)
+		if (collector->sessions[slot] && !collector->sessions[slot]->drain_error)
+			collector->sessions[slot]->drain_error = collector->programs.want;
+	collector->programs.want = 0;
+}
+
 /* What may be emitted as far as the programs go. */
 static uint64_t markers_floor(const struct collector *collector, uint64_t now)
 {
@@ -282,6 +291,7 @@ static uint64_t run_round(struct collector *collector)
 	collector->last_round = now;
 	(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0);
 	drain_programs(collector, now);
+	tell_want(collector);
 	lowest = markers_floor(collector, now);
 	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
 		if (collector->sessions[slot])

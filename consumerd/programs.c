@@ -162,20 +162,40 @@ static bool is_full(const struct programs *programs, const struct entrance *entr
 	       (entrance != &programs->own && entrance->nr >= MAX_OTHERS_PROGRAMS);
 }
 
+/* Of a program that we refuse for our own want its user must hear; not of its nonsense. */
+static void note_want(struct programs *programs, int ret)
+{
+	if (ret == -ENOMEM || ret == -EMFILE || ret == -ENFILE || ret == -ENOSPC)
+		programs->want = ret;
+}
+
+/* Return: 0 or -errno. */
+static int admit(const struct programs *programs, struct entrance *entrance,
+		 struct program *program)
+{
+	int ret =
+		is_full(programs, entrance) ? -EMFILE : check_peer(program->fd, entrance, program);
+
+	return ret < 0 ? ret : watch(entrance, program);
+}
+
 /* Takes over @fd. */
 static void add_program(struct programs *programs, struct entrance *entrance, int fd)
 {
 	struct program *program = calloc(1, sizeof(*program));
 	struct procfs_thread thread;
+	int ret;
 
 	if (!program) {
+		note_want(programs, -ENOMEM);
 		close(fd);
 		return;
 	}
 	program->fd = fd;
 	program->pidfd = -1;
-	if (is_full(programs, entrance) || check_peer(fd, entrance, program) < 0 ||
-	    watch(entrance, program) < 0) {
+	ret = admit(programs, entrance, program);
+	if (ret < 0) {
+		note_want(programs, ret);
 		program_destroy(program);
 		return;
 	}
@@ -194,30 +214,34 @@ static bool accept_all(struct programs *programs, struct entrance *entrance)
 	for (int i = 0; i < MAX_ACCEPTS; i++) {
 		int fd = accept4(entrance->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd >= 0)
+		if (fd >= 0) {
 			add_program(programs, entrance, fd);
-		else if (errno != ECONNABORTED && errno != EINTR)
+		} else if (errno != ECONNABORTED && errno != EINTR) {
+			note_want(programs, -errno);
 			return true;
+		}
 	}
 	return false;
 }
 
 /* Reads what one program has sent. */
-static void read_program(struct program *program, const struct programs_observer *observer)
+static void read_program(struct programs *programs, struct program *program,
+			 const struct programs_observer *observer)
 {
 	int ret = 1;
 
 	program->has_unread = false;
 	for (int i = 0; i < MAX_MESSAGES && ret > 0; i++) {
 		ret = announcement_read(program, observer);
-		if (ret < 0 && ret != -EAGAIN) {
+		if (ret < 0 && ret != -EAGAIN && ret != -ENOBUFS) {
 			if (ret != -EPIPE)
 				log_warning("Program thrown out: pid=%d, comm=%s, error=\"%s\"",
 					    program->pid, program->comm, strerror(-ret));
+			note_want(programs, ret);
 			program->is_gone = true;
 		}
 	}
-	program->has_unread = ret > 0;
+	program->has_unread = ret > 0 || ret == -ENOBUFS;
 }
 
 void programs_catch_up(struct program *program, const struct programs_observer *observer)
@@ -227,7 +251,7 @@ void programs_catch_up(struct program *program, const struct programs_observer *
 	for (int i = 0; i < MAX_MESSAGES && ret > 0; i++)
 		ret = announcement_read(program, observer);
 	/* Nonsense: seen as the end of the connection in the next round. */
-	if (ret < 0 && ret != -EAGAIN && ret != -EPIPE)
+	if (ret < 0 && ret != -EAGAIN && ret != -ENOBUFS && ret != -EPIPE)
 		(void)shutdown(program->fd, SHUT_RDWR);
 }
 
@@ -244,7 +268,7 @@ static void read_entrance(struct programs *programs, struct entrance *entrance, 
 
 		if (!program || program->is_gone)
 			continue;
-		read_program(program, observer);
+		read_program(programs, program, observer);
 		/* It has exited: what it sent and wrote is there, and nothing will follow. */
 		if (pointer & IS_PIDFD && !program->has_unread)
 			program->is_gone = true;

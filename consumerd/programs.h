@@ -90,6 +90,7 @@ struct programs {
 	struct cds_list_head entrances;
 	struct entrance own; /* our own user's, among them */
 	int epoll_fd;	     /* all entrances' */
+	int want; /* the last one not taken on for want of something: -errno; 0: none */
 };
 
 /* Whoever wants to know of what is announced. */
