@@ -37,6 +37,15 @@ static bool is_socket_ours(void)
 	       st.st_dev == process.socket_dev && st.st_ino == process.socket_ino;
 }
 
+/* consumerd never sends: there is nothing to receive, or it has closed, as when it had no room for
+ * us. */
+static bool is_connected(void)
+{
+	char byte;
+
+	return is_socket_ours() && recv(process.socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
+}
+
 void announce_forget_socket(void)
 {
 	if (is_socket_ours())
@@ -145,7 +154,7 @@ int announce_connect(void)
 	uint32_t instance = atomic_load_explicit(&process.control->instance, memory_order_relaxed);
 	int ret;
 
-	if (process.instance == instance && is_socket_ours())
+	if (process.instance == instance && is_connected())
 		return 0;
 	announce_forget_socket();
 	/* First of all: no thread may use a number of the new connection in a ring of the old. */

@@ -272,17 +272,26 @@ static void register_objects(void)
 	}
 }
 
-static void forget(const void *page)
+static void forget(void *page)
 {
-	struct object *object;
 	struct guard guard;
+	bool is_locked;
 
-	if (!process_check() || !guard_enter(&guard, LOCK_TRIES))
+	if (!process_check())
 		return;
-	object = object_find(page);
-	if (object && object->page)
-		__atomic_store_n(&object->page, NULL, __ATOMIC_RELEASE);
-	guard_leave(&guard);
+	/* Under the lock nobody is just reading the object's notes. But whoever holds it may be
+	 * stopped, and the object goes in any case: the entry must not name it any longer. Nobody
+	 * else empties this entry, nor fills it while it has a page. */
+	is_locked = guard_enter(&guard, LOCK_TRIES);
+	for (uint32_t i = 0; i < MAX_OBJECTS; i++) {
+		void *expected = page;
+
+		if (__atomic_compare_exchange_n(&process.objects[i].page, &expected, NULL, false,
+						__ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			break;
+	}
+	if (is_locked)
+		guard_leave(&guard);
 }
 
 static bool is_secure(void)
