@@ -175,6 +175,23 @@ pedantic() {
 }
 ok "the header gives no warnings with -Wshadow and -Wundef" pedantic
 
+# strict COMPILER LANGUAGE STANDARD
+strict() {
+	local off
+	for off in "" -DMARKER_OFF; do
+		"$1" -x "$2" -std="$3" -D_GNU_SOURCE $off -Wall -Wextra -Wpedantic -Werror $include \
+			-fsyntax-only "$src/marker-types.c" || return 1
+	done
+}
+for compiler in gcc clang; do
+	if ! command -v $compiler >/dev/null; then
+		skip "strict C11 and C++17 do not warn: $compiler" "$compiler is not installed"
+		continue
+	fi
+	ok "strict C11 does not warn: $compiler" strict $compiler c c11
+	ok "strict C++17 does not warn: $compiler" strict $compiler c++ c++17
+done
+
 alone() {
 	"$tap_dir/types" # no libmarker, no consumer: nothing is evaluated but the last one's count
 	local status=$?

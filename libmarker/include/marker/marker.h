@@ -39,6 +39,14 @@
 #ifndef MARKER_MARKER_H
 #define MARKER_MARKER_H
 
+/* Some of it only later standards have, or none: a macro's empty list, a flexible array in C++.
+ * Strict programs shall not be warned of that; clang warns where a macro is used, not where it is
+ * made, so there this one warning is off from here on. */
+#pragma GCC system_header
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#endif
+
 #include <stdint.h>
 #ifdef __cplusplus
 #include <cstddef>
