@@ -38,6 +38,14 @@ __attribute__((format(printf, 2, 3))) int cli_usage_error(const struct command *
 							  const char *format, ...);
 
 /**
+ * cli_bad_option() - says which option getopt_long() did not take, and why.
+ * @option: what it returned: '?', or ':' for a value that is missing, where the short options begin
+ *          with ':'
+ * Return: CLI_ERROR.
+ */
+int cli_bad_option(const struct command *command, char **argv, int option);
+
+/**
  * cli_open_trace() - opens @dir, or the newest trace in this folder when it is NULL; says why not
  * on stderr. Return: the reader, or NULL.
  */

@@ -285,9 +285,9 @@ static int run(int argc, char **argv)
 
 	optind = 1;
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
 		if (option != 'j')
-			return cli_usage_error(&command_doctor, "no option '%s'", argv[optind - 1]);
+			return cli_bad_option(&command_doctor, argv, option);
 		is_json = true;
 	}
 	if (optind < argc)

@@ -23,6 +23,7 @@
 #include "cli/record-daemon.h"
 #include "cli/record-figures.h"
 #include "cli/record-options.h"
+#include "cli/record-patterns.h"
 #include "cli/record-program.h"
 #include "cli/rights.h"
 #include "trace/clock.h"
@@ -392,6 +393,7 @@ static void stop(struct recorder *recorder)
 		return;
 	}
 	say_problem(recorder, answer);
+	patterns_say_unmatched(recorder->dir, recorder->options.markers);
 	figures_say_end(recorder->name, answer);
 	json_decref(answer);
 }
@@ -449,6 +451,10 @@ static int record(struct recorder *recorder)
 		return leave(recorder);
 	if (options->duration_ns)
 		recorder->end_ns = now_ns() + options->duration_ns;
+	/* On a terminal the running figures say so. */
+	if (!options->argv && !options->pid && !recorder->shows_progress)
+		fprintf(stderr, "%s: recording; ^C or 'weft stop %s' ends it\n", recorder->name,
+			recorder->name);
 	/* It may have ended before its SIGCHLD could be waited for. */
 	reap(recorder);
 	if (watch(recorder))

@@ -106,9 +106,9 @@ static int run(int argc, char **argv)
 
 	opterr = 0;
 	optind = 1;
-	while ((option = getopt_long(argc, argv, "", table, NULL)) >= 0) {
+	while ((option = getopt_long(argc, argv, ":", table, NULL)) >= 0) {
 		if (option != 'j')
-			return cli_usage_error(&command_status, "no such option");
+			return cli_bad_option(&command_status, argv, option);
 		is_json = true;
 	}
 	if (optind < argc)

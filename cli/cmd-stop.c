@@ -134,9 +134,9 @@ static int run(int argc, char **argv)
 
 	opterr = 0;
 	optind = 1;
-	while ((option = getopt_long(argc, argv, "a", table, NULL)) >= 0) {
+	while ((option = getopt_long(argc, argv, ":a", table, NULL)) >= 0) {
 		if (option != 'a')
-			return cli_usage_error(&command_stop, "no such option");
+			return cli_bad_option(&command_stop, argv, option);
 		is_all = true;
 	}
 	dir = optind < argc ? argv[optind] : NULL;

@@ -35,10 +35,9 @@ static int run(int argc, char **argv)
 
 	optind = 0;
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
 		if (option != 'j')
-			return cli_usage_error(&command_verify_order, "unknown option '%s'",
-					       argv[optind - 1]);
+			return cli_bad_option(&command_verify_order, argv, option);
 		is_json = true;
 	}
 	if (argc - optind > 1)

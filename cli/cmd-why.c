@@ -119,12 +119,9 @@ static int parse_options(int argc, char **argv, struct options *options)
 
 	optind = 0;
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (option == '?')
-			return cli_usage_error(&command_why,
-					       "unknown option, or one without its "
-					       "value: %s",
-					       argv[optind - 1]);
+	while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
+		if (option == '?' || option == ':')
+			return cli_bad_option(&command_why, argv, option);
 		if (!take_option(options, option))
 			return cli_usage_error(&command_why, "bad value '%s'", optarg);
 	}

@@ -36,7 +36,7 @@ static bool parse_pid(const char *text, pid_t *ret_pid)
 }
 
 /* Return: 0, or CLI_ERROR, having said why. */
-static int take_option(struct record_options *options, int option)
+static int take_option(struct record_options *options, char **argv, int option)
 {
 	switch (option) {
 	case 'h': /* behind another option's value, where weft.c does not look */
@@ -88,7 +88,7 @@ static int take_option(struct record_options *options, int option)
 					       optarg);
 		return 0;
 	default:
-		return cli_usage_error(&command_record, "no such option, or its value is missing");
+		return cli_bad_option(&command_record, argv, option);
 	}
 }
 
@@ -113,8 +113,8 @@ int record_options_parse(int argc, char **argv, struct record_options *options)
 
 	opterr = 0;
 	optind = 1;
-	while ((option = getopt_long(argc, argv, "+ho:p:e:m:d:", table, NULL)) >= 0) {
-		ret = take_option(options, option);
+	while ((option = getopt_long(argc, argv, "+:ho:p:e:m:d:", table, NULL)) >= 0) {
+		ret = take_option(options, argv, option);
 		if (ret)
 			return ret;
 	}

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,18 @@ int cli_usage_error(const struct command *command, const char *format, ...)
 	va_end(args);
 	log_error("%s: %s; see 'weft %s --help'", command->name, text, command->name);
 	return CLI_ERROR;
+}
+
+int cli_bad_option(const struct command *command, char **argv, int option)
+{
+	const char *word = argv[optind - 1];
+
+	if (option == ':')
+		return cli_usage_error(command, "option '%s' needs a value", word);
+	/* A short one may stand among others in its word, which getopt has not left then. */
+	if (strncmp(word, "--", 2) && optopt)
+		return cli_usage_error(command, "unknown option '-%c'", optopt);
+	return cli_usage_error(command, "unknown option '%s'", word);
 }
 
 int cli_read_error(const char *what, int error, const struct trace_error *reason)

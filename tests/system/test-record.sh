@@ -77,6 +77,11 @@ fi
 ok "without -o the folder is named by date and time" test -d weft-[0-9]*-[0-9]*
 "$WEFT" record --kernel=none -o chosen -m 'other:*' -- "$numbers" -n 10 >out 2>err
 is "a marker that no pattern matches is not recorded" "$(steps chosen 0 | wc -l)" 0
+is "a pattern that no marker matches is named, before the last line" \
+	"$(sed -n 1p err)" "weft: record: no marker was recorded that matches 'other:*'"
+"$WEFT" record --kernel=none -o unmatched -m 'numbers:*' -m numbers -m '!numbers:other' -- "$numbers" -n 10 >out 2>err
+is "one without a provider is told what it may be, those that match or forbid are not named" \
+	"$(sed -n 1p err)" "weft: record: no marker was recorded that matches 'numbers'; names are provider:name, so it may be 'numbers:*'"
 
 # ---- one that is ended
 "$WEFT" record --kernel=none -o killed -- "$numbers" -n 3000 -k >out 2>err
@@ -168,6 +173,8 @@ program=$!
 until_true grep -q 'first 1' out2
 "$WEFT" record --kernel=none -d 0.5 -o joined >out 2>err
 is "a recording of the whole machine ends by its time" $? 0
+is "it tells when it has begun, and how to end it" "$(sed -n 1p err)" \
+	"joined: recording; ^C or 'weft stop joined' ends it"
 ok "a program that ran already is picked up" is_consecutive joined 0
 ok "with all its threads" is_consecutive joined 1
 
@@ -178,7 +185,7 @@ until_true test -d first
 "$WEFT" record --kernel=none -d 0.3 -m 'numbers:*' -o second >out3 2>err3
 "$WEFT" record --kernel=none -p $program -d 0.3 -o third >out4 2>err4
 wait $one
-is "of two recordings at once, each has its own end" "$(cat err3 | wc -l)" 1
+is "of two recordings at once, each has its own end" "$(grep -c ' events, ' err3)" 1
 ok "the longer one is whole" is_consecutive first 0
 ok "the shorter one inside it too" is_consecutive second 0
 ok "and a third that came later" is_consecutive third 1
