@@ -185,7 +185,7 @@ static json_t *start_request(const struct recorder *recorder)
 	const struct record_options *options = &recorder->options;
 	pid_t pid = options->argv ? recorder->program.pid : options->pid;
 
-	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:s, s:I, s:o, s:b, s:I, s:s}",
+	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:s, s:I, s:o, s:b, s:I, s:s, s:I}",
 			 "command", "start", "dir", recorder->dir, "pid", (int)pid, "kernel",
 			 options->kernel ? options->kernel : "default", "backend",
 			 recorder->backend, "extra", text_array(options->extra), "markers",
@@ -194,7 +194,7 @@ static json_t *start_request(const struct recorder *recorder)
 			 (json_int_t)options->ring_size, "argv", command_text(options->argv),
 			 "detach", options->is_detached, "duration_ns",
 			 (json_int_t)(options->is_detached ? options->duration_ns : 0), "no_bridge",
-			 recorder->bridge.why);
+			 recorder->bridge.why, "kernel_buffer", (json_int_t)options->kernel_buffer);
 }
 
 static void close_bridge(struct recorder *recorder)
@@ -576,6 +576,11 @@ const struct command command_record = {
 		"'weft\n"
 		"                         stop'. The exit status tells only whether it began\n"
 		"      --ring-size=SIZE   of each thread's ring (default: 4M)\n"
+		"      --kernel-buffer=SIZE\n"
+		"                         of kernel events, for each CPU and kind (default: 8M, or "
+		"less\n"
+		"                         where memory is small). More for bursts that are "
+		"discarded\n"
 		"      --as-root          under sudo: CMD and the trace are root's, not the "
 		"user's\n\n"
 		"^C goes to CMD too; the recording ends when CMD does. A second ^C ends it at "

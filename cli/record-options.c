@@ -87,6 +87,14 @@ static int take_option(struct record_options *options, char **argv, int option)
 			return cli_usage_error(&command_record, "'%s' is no ring size (64K to 1G)",
 					       optarg);
 		return 0;
+	case 'B':
+		if (parse_size(optarg, &options->kernel_buffer) < 0 ||
+		    options->kernel_buffer < CONTROL_MIN_KERNEL_BUFFER ||
+		    options->kernel_buffer > CONTROL_MAX_KERNEL_BUFFER)
+			return cli_usage_error(&command_record,
+					       "'%s' is no size of the kernel's buffer (4K to 1G)",
+					       optarg);
+		return 0;
 	default:
 		return cli_bad_option(&command_record, argv, option);
 	}
@@ -106,6 +114,7 @@ int record_options_parse(int argc, char **argv, struct record_options *options)
 		{"duration", required_argument, NULL, 'd'},
 		{"detach", no_argument, NULL, 'D'},
 		{"ring-size", required_argument, NULL, 'r'},
+		{"kernel-buffer", required_argument, NULL, 'B'},
 		{"as-root", no_argument, NULL, 'R'},
 		{0},
 	};

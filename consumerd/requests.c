@@ -16,6 +16,8 @@
 #include <urcu.h>
 #include <urcu/rculist.h>
 
+#include "consumerd/control.h"
+
 #define MAX_TEXTS 64
 #define NS_PER_MS 1000000u
 /* Of memory, per recording: a third of a second of the most that a program can say. */
@@ -100,6 +102,7 @@ static const char *read_start(const json_t *request, struct session_config *conf
 {
 	json_int_t pid = json_integer_value(json_object_get(request, "pid"));
 	json_int_t ring_size = json_integer_value(json_object_get(request, "ring_size"));
+	json_int_t kernel_buffer = json_integer_value(json_object_get(request, "kernel_buffer"));
 
 	*config = (struct session_config){
 		.dir = text_of(request, "dir"),
@@ -110,6 +113,7 @@ static const char *read_start(const json_t *request, struct session_config *conf
 		.is_fast_clock = !strcmp(text_of(request, "clock"), "fast"),
 		.is_own_only = json_is_true(json_object_get(request, "own")),
 		.ring_size = (uint64_t)ring_size,
+		.kernel_buffer = (uint64_t)kernel_buffer,
 		.extra = extra,
 		.markers = markers,
 		.bridge = bridge,
@@ -119,6 +123,8 @@ static const char *read_start(const json_t *request, struct session_config *conf
 		return "a session needs the absolute path of its folder as \"dir\"";
 	if (pid < 0 || pid > INT32_MAX || ring_size < 0 || ring_size > (1 << 30))
 		return "\"pid\" or \"ring_size\" is out of range";
+	if (kernel_buffer < 0 || kernel_buffer > CONTROL_MAX_KERNEL_BUFFER)
+		return "\"kernel_buffer\" is out of range";
 	if (!texts_of(request, "extra", extra) || !texts_of(request, "markers", markers))
 		return "\"extra\" and \"markers\" must be short arrays of strings";
 	return check_pid(config->pid, bridge >= 0);

@@ -89,6 +89,7 @@ static int open_backend(struct session *session, const struct session_config *co
 		.set = set,
 		.everybody = everybody,
 		.clock = config->clock,
+		.buffer_kb = (uint32_t)(config->kernel_buffer / 1024),
 		.argument = colon ? colon + 1 : NULL,
 		.extra = config->extra,
 		.bridge = config->bridge,

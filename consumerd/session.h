@@ -34,6 +34,7 @@ struct session_config {
 	bool is_fast_clock;
 	bool is_own_only;	     /* markers of our own user's programs, not of others' */
 	uint64_t ring_size;	     /* bytes per thread; 0: the default */
+	uint64_t kernel_buffer;	     /* bytes per CPU; 0: the backend's default */
 	const char *const *extra;    /* NULL-terminated, or NULL */
 	const char *const *markers;  /* patterns, NULL-terminated, or NULL for all */
 	enum clock_kind clock;	     /* what stamps are in */
