@@ -6,7 +6,8 @@ libtrace_la_SOURCES = trace/class-set.c trace/class-set.h trace/clock-break.c \
 	trace/find.c trace/index.c trace/index.h trace/merge.c trace/merge.h \
 	trace/metadata-read.c trace/metadata-write.c trace/metadata.h trace/model.c \
 	trace/model.h trace/packet.c trace/packet.h trace/parse-time.c trace/parse-time.h \
-	trace/payload.c trace/print.c trace/print.h trace/reader.c trace/reader.h trace/repair.c \
+	trace/payload.c trace/print.c trace/print.h trace/reader-part.c trace/reader-part.h \
+	trace/reader.c trace/reader.h trace/repair.c \
 	trace/sidecar-read.c trace/sidecar-write.c trace/sidecar.h trace/stream-reader.c \
 	trace/stream-reader.h trace/stream-writer.c trace/threads.c trace/threads.h trace/tsdl.c \
 	trace/tsdl.h trace/trace-files.c trace/trace-files.h trace/write-queue.c \
@@ -38,6 +39,9 @@ tests_unit_test_metadata_SOURCES = tests/unit/test-metadata.c
 tests_unit_test_metadata_LDADD = libtrace.la
 tests_unit_test_index_SOURCES = tests/unit/test-index.c tests/temp-dir.h
 tests_unit_test_index_LDADD = libtrace.la
+UNIT_TESTS += tests/unit/test-parts
+tests_unit_test_parts_SOURCES = tests/unit/test-parts.c tests/temp-dir.h
+tests_unit_test_parts_LDADD = libtrace.la
 tests_unit_test_reader_SOURCES = tests/unit/test-reader.c tests/sample-trace.c \
 	tests/sample-trace.h tests/temp-dir.h
 tests_unit_test_reader_LDADD = libtrace.la

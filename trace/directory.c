@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,31 @@ static int is_stream_name(const struct dirent *entry)
 int directory_list_streams(int domain_fd, struct dirent ***ret_names)
 {
 	int nr = scandirat(domain_fd, ".", ret_names, is_stream_name, versionsort);
+
+	return nr < 0 ? -errno : nr;
+}
+
+uint32_t directory_part_number(const char *name)
+{
+	static const char prefix[] = "part-";
+	const char *digits = name + strlen(prefix);
+	unsigned long number;
+	char *end;
+
+	if (strncmp(name, prefix, strlen(prefix)) || strspn(digits, "0123456789") < 6)
+		return 0;
+	number = strtoul(digits, &end, 10);
+	return *end || number > UINT32_MAX ? 0 : (uint32_t)number;
+}
+
+static int is_part_name(const struct dirent *entry)
+{
+	return directory_part_number(entry->d_name) != 0;
+}
+
+int directory_list_parts(int dir_fd, struct dirent ***ret_names)
+{
+	int nr = scandirat(dir_fd, ".", ret_names, is_part_name, versionsort);
 
 	return nr < 0 ? -errno : nr;
 }

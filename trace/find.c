@@ -4,12 +4,14 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "trace/reader.h"
+#include "trace/directory.h"
 
 /* When the recording began, in real time, or INT64_MIN where the sidecar does not tell. */
 static int64_t start_by_sidecar(const char *path)
@@ -26,16 +28,39 @@ static int64_t start_by_sidecar(const char *path)
 	return start;
 }
 
+/* The folder of its first part, where @name was cut into parts; else @name itself. */
+static bool find_first_part(const char *folder, const char *name, char *ret_path, size_t size)
+{
+	struct dirent **names;
+	int dir_fd, nr;
+	bool fits;
+
+	if (snprintf(ret_path, size, "%s/%s", folder, name) >= (int)size)
+		return false;
+	dir_fd = open(ret_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0)
+		return false;
+	nr = directory_list_parts(dir_fd, &names);
+	close(dir_fd);
+	if (nr < 0)
+		return false;
+	fits = !nr ||
+	       snprintf(ret_path, size, "%s/%s/%s", folder, name, names[0]->d_name) < (int)size;
+	directory_free_names(names, nr);
+	return fits;
+}
+
 /* When the trace in @dir was made. Return: false where there is none. */
 static bool trace_start(const char *folder, const char *name, int64_t *ret_start)
 {
 	static const char *const files[] = {"weft/sidecar", "kernel/metadata", "user/metadata"};
-	char path[PATH_MAX];
+	char path[PATH_MAX], first[PATH_MAX];
 	struct stat st;
 
+	if (!find_first_part(folder, name, first, sizeof(first)))
+		return false;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		if (snprintf(path, sizeof(path), "%s/%s/%s", folder, name, files[i]) >=
-			    (int)sizeof(path) ||
+		if (snprintf(path, sizeof(path), "%s/%s", first, files[i]) >= (int)sizeof(path) ||
 		    stat(path, &st) < 0)
 			continue;
 		*ret_start = i == 0 ? start_by_sidecar(path) : INT64_MIN;

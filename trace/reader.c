@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader.c - a trace directory: both domains' metadata, their streams, the sidecar; and the merge
- * of all streams.
+ * reader.c - a trace: one folder, or the parts of one recording, and the merge of all streams.
+ *
+ * Parts follow each other in time, but for late streams: one takes descriptors and memory only from
+ * when its first event is due, up to its end.
  */
 #include "trace/reader.h"
 
@@ -10,142 +12,144 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "trace/directory.h"
 #include "trace/merge.h"
-#include "trace/stream-reader.h"
+#include "trace/reader-part.h"
 
 struct trace_reader {
-	struct metadata metadata[TRACE_NR_DOMAINS];
-	bool has_domain[TRACE_NR_DOMAINS];
 	struct {
-		struct stream_reader **items;
+		struct reader_part **items;
+		size_t nr, capacity;
+	} parts;
+	/* Classes of all parts: one recording's are the same under one id. Borrowed from them. */
+	struct {
+		struct trace_event_class **items; /* at their ids, NULL between */
+		size_t nr, capacity;
+	} by_id[TRACE_NR_DOMAINS];
+	struct {
+		struct trace_event_class **items; /* in the order of ids within domains */
+		size_t nr, capacity;
+	} classes;
+	struct {
+		struct stream_reader **items; /* of all parts, by number; borrowed from them */
 		size_t nr, capacity;
 	} streams;
 	struct sidecar sidecar;
 	struct merge *merge;
+	size_t next_part; /* the first one that is not in the merge */
+	uint64_t seek_ns; /* nothing earlier is wanted */
 	struct trace_error error;
 };
 
-static int reader_fail(struct trace_reader *reader, const char *file, uint64_t offset,
-		       const char *why)
+static int reader_fail(struct trace_reader *reader, const char *file, const char *why)
 {
 	snprintf(reader->error.file, sizeof(reader->error.file), "%s", file);
-	reader->error.offset = offset;
+	reader->error.offset = 0;
 	snprintf(reader->error.why, sizeof(reader->error.why), "%s", why);
 	return -EBADMSG;
 }
 
-static int load_metadata(struct trace_reader *reader, int domain_fd, enum trace_domain domain)
+/* Makes a part's classes the trace's. Return: 0; -EBADMSG they are others'; -ENOMEM. */
+static int adopt_classes(struct trace_reader *reader, const struct reader_part *part,
+			 enum trace_domain domain)
 {
-	int ret = directory_read_metadata(domain_fd, domain, &reader->metadata[domain],
-					  &reader->error);
+	const struct metadata *metadata = &part->metadata[domain];
+	struct trace_event_class **slot;
 
-	reader->has_domain[domain] = ret == 0;
-	return ret;
-}
-
-static int open_stream(struct trace_reader *reader, int domain_fd, const char *name,
-		       enum trace_domain domain)
-{
-	struct stream_reader *stream = malloc(sizeof(*stream));
-	struct stream_reader **slot;
-	int ret;
-
-	if (!stream)
-		return -ENOMEM;
-	ret = stream_reader_open(stream, domain_fd, name, &reader->metadata[domain],
-				 &reader->error);
-	if (ret) {
-		free(stream);
-		return ret < 0 ? ret : 0;
+	for (size_t id = 0; id < metadata->by_id.nr; id++) {
+		while (reader->by_id[domain].nr <= id) {
+			slot = array_push(&reader->by_id[domain]);
+			if (!slot)
+				return -ENOMEM;
+			*slot = NULL;
+		}
+		slot = &reader->by_id[domain].items[id];
+		if (!*slot)
+			*slot = metadata->by_id.items[id];
+		else if (metadata->by_id.items[id] &&
+			 !event_class_equal(*slot, metadata->by_id.items[id]))
+			return reader_fail(reader, strrchr(part->dir, '/') + 1,
+					   "a part of another recording");
 	}
-	stream->number = (uint32_t)reader->streams.nr;
-	slot = array_push(&reader->streams);
-	if (!slot) {
-		stream_reader_close(stream);
-		free(stream);
-		return -ENOMEM;
-	}
-	*slot = stream;
 	return 0;
 }
 
-static int open_streams(struct trace_reader *reader, int domain_fd, enum trace_domain domain)
+static int adopt_streams(struct trace_reader *reader, const struct reader_part *part)
 {
-	struct dirent **names;
-	int ret = 0, nr = directory_list_streams(domain_fd, &names);
+	for (size_t i = 0; i < part->streams.nr; i++) {
+		struct stream_reader **slot = array_push(&reader->streams);
 
-	if (nr < 0)
-		return nr;
-	for (int i = 0; ret == 0 && i < nr; i++)
-		ret = open_stream(reader, domain_fd, names[i]->d_name, domain);
-	directory_free_names(names, nr);
-	return ret;
+		if (!slot)
+			return -ENOMEM;
+		*slot = part->streams.items[i];
+	}
+	return 0;
 }
 
-/* Nothing but an unwritten metadata file: the recorder ended before its first class. */
-static bool domain_is_unborn(int domain_fd)
+static int list_classes(struct trace_reader *reader)
 {
-	struct dirent **names;
-	struct stat st;
-	int nr;
+	for (int domain = 0; domain < TRACE_NR_DOMAINS; domain++)
+		for (size_t id = 0; id < reader->by_id[domain].nr; id++) {
+			struct trace_event_class **slot;
 
-	if (fstatat(domain_fd, "metadata", &st, 0) == 0 && st.st_size > 0)
-		return false;
-	nr = directory_list_streams(domain_fd, &names);
-	if (nr >= 0)
-		directory_free_names(names, nr);
-	return nr == 0;
+			if (!reader->by_id[domain].items[id])
+				continue;
+			slot = array_push(&reader->classes);
+			if (!slot)
+				return -ENOMEM;
+			*slot = reader->by_id[domain].items[id];
+		}
+	return 0;
 }
 
-static int open_domain(struct trace_reader *reader, int dir_fd, enum trace_domain domain)
+/* Between two parts another one is missing: nobody knows what happened then. */
+static int note_missing_part(struct trace_reader *reader, const struct reader_part *before,
+			     const struct reader_part *after)
 {
-	int fd = openat(dir_fd, trace_domain_dirs[domain], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (after->number == before->number + 1 || before->begin_ns == UINT64_MAX ||
+	    after->begin_ns == UINT64_MAX)
+		return 0;
+	for (int cpu = -1; cpu < reader->sidecar.header.nr_cpus; cpu++) {
+		struct sidecar_loss *loss = array_push(&reader->sidecar.losses);
+
+		if (!loss)
+			return -ENOMEM;
+		*loss = (struct sidecar_loss){.begin_ns = before->end_ns,
+					      .end_ns = after->begin_ns};
+		if (cpu < 0)
+			snprintf(loss->source, sizeof(loss->source), "part %u", before->number + 1);
+		else
+			snprintf(loss->source, sizeof(loss->source), "cpu%d", cpu);
+	}
+	return 0;
+}
+
+/* The sidecars of all parts as one. */
+static int join_sidecars(struct trace_reader *reader)
+{
+	struct sidecar_header *header = &reader->sidecar.header;
 	int ret = 0;
 
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	if (!domain_is_unborn(fd)) {
-		ret = load_metadata(reader, fd, domain);
+	reader->sidecar = reader->parts.items[0]->sidecar;
+	memset(&reader->parts.items[0]->sidecar, 0, sizeof(reader->sidecar));
+	for (size_t i = 1; ret == 0 && i < reader->parts.nr; i++) {
+		ret = sidecar_append(&reader->sidecar, &reader->parts.items[i]->sidecar);
 		if (ret == 0)
-			ret = open_streams(reader, fd, domain);
+			ret = note_missing_part(reader, reader->parts.items[i - 1],
+						reader->parts.items[i]);
 	}
-	close(fd);
+	if (reader->parts.items[0]->number > 1) {
+		size_t used = strlen(header->missing);
+
+		snprintf(header->missing + used, sizeof(header->missing) - used,
+			 "%sparts 1 to %u of the recording are not there any more",
+			 used ? "; " : "", reader->parts.items[0]->number - 1);
+	}
 	return ret;
-}
-
-static int open_sidecar(struct trace_reader *reader, const char *dir)
-{
-	char path[PATH_MAX];
-	int ret;
-
-	if (snprintf(path, sizeof(path), "%s/weft/sidecar", dir) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
-	ret = sidecar_load(path, &reader->sidecar);
-	if (ret == -EINVAL)
-		return reader_fail(reader, "weft/sidecar", 0, "not a regular file");
-	return ret == -ENOENT ? 0 : ret;
-}
-
-static bool holds(int dir_fd, const char *path)
-{
-	return faccessat(dir_fd, path, F_OK, 0) == 0;
-}
-
-/* Return: 0, -ENOENT no trace, -EBADMSG somebody else's. */
-static int check_dir(struct trace_reader *reader, int dir_fd)
-{
-	if (holds(dir_fd, "kernel") || holds(dir_fd, "user") || holds(dir_fd, "weft/sidecar"))
-		return 0;
-	if (holds(dir_fd, "metadata"))
-		return reader_fail(reader, "metadata", 0, "not a weft trace: foreign CTF");
-	snprintf(reader->error.why, sizeof(reader->error.why),
-		 "no trace here: no kernel, user or weft folder in it");
-	return -ENOENT;
 }
 
 static int stream_next(void *self, struct trace_event *ret_event)
@@ -153,20 +157,153 @@ static int stream_next(void *self, struct trace_event *ret_event)
 	return stream_reader_next(self, ret_event);
 }
 
-static const struct merge_input_ops stream_ops = {.next = stream_next};
+/* Of a part: what is read to its end takes no room any more. */
+static int part_stream_next(void *self, struct trace_event *ret_event)
+{
+	int ret = stream_reader_next(self, ret_event);
 
-/* A merge of all streams from where they stand. */
-static int start_merge(struct trace_reader *reader)
+	if (ret == 0)
+		stream_reader_rest(self);
+	return ret;
+}
+
+static const struct merge_input_ops stream_ops = {.next = stream_next};
+static const struct merge_input_ops part_stream_ops = {.next = part_stream_next};
+
+/* Puts a part's streams into the merge. */
+static int add_part(struct trace_reader *reader, struct reader_part *part)
 {
 	uint32_t input;
-	int ret = 0;
+	int ret;
 
+	/* All that it has lies before what is wanted. */
+	if (part->number && (part->begin_ns == UINT64_MAX || part->end_ns < reader->seek_ns))
+		return 0;
+	ret = reader_part_wake(part, reader->seek_ns);
+	for (size_t i = 0; ret == 0 && i < part->streams.nr; i++)
+		ret = merge_add(reader->merge, part->number ? &part_stream_ops : &stream_ops,
+				part->streams.items[i], &input);
+	return ret;
+}
+
+/* A merge of all streams from a time on. */
+static int start_merge(struct trace_reader *reader, uint64_t ns)
+{
 	merge_destroy(reader->merge);
 	reader->merge = merge_create();
 	if (!reader->merge)
 		return -ENOMEM;
-	for (size_t i = 0; ret == 0 && i < reader->streams.nr; i++)
-		ret = merge_add(reader->merge, &stream_ops, reader->streams.items[i], &input);
+	reader->next_part = 0;
+	reader->seek_ns = ns;
+	for (size_t i = 0; i < reader->parts.nr; i++)
+		if (reader->parts.items[i]->number)
+			reader_part_rest(reader->parts.items[i]);
+	return 0;
+}
+
+/* When the first event of the parts to come is due; UINT64_MAX: there is none. A late stream may
+ * begin before the parts between. */
+static uint64_t next_due(const struct trace_reader *reader)
+{
+	uint64_t due = UINT64_MAX;
+
+	for (size_t i = reader->next_part; i < reader->parts.nr; i++)
+		if (reader->parts.items[i]->begin_ns < due)
+			due = reader->parts.items[i]->begin_ns;
+	return due;
+}
+
+/* Return: the part, the reader's; NULL without memory. */
+static struct reader_part *push_part(struct trace_reader *reader, uint32_t number)
+{
+	struct reader_part *part = calloc(1, sizeof(*part));
+	struct reader_part **slot = part ? array_push(&reader->parts) : NULL;
+
+	if (!slot) {
+		free(part);
+		return NULL;
+	}
+	part->number = number;
+	*slot = part;
+	return part;
+}
+
+static int adopt_part(struct trace_reader *reader, const struct reader_part *part)
+{
+	int ret = 0;
+
+	for (int i = 0; ret == 0 && i < TRACE_NR_DOMAINS; i++)
+		ret = adopt_classes(reader, part, (enum trace_domain)i);
+	return ret == 0 ? adopt_streams(reader, part) : ret;
+}
+
+/* Where the reader has said what is wrong, in which part that is. */
+static void blame_part(struct trace_reader *reader, const char *name)
+{
+	char file[sizeof(reader->error.file)];
+
+	if (!reader->error.file[0])
+		return;
+	snprintf(file, sizeof(file), "%.31s/%.200s", name, reader->error.file);
+	memcpy(reader->error.file, file, sizeof(file));
+}
+
+/* Return: 0; also where it has gone meanwhile, or was only just begun. */
+static int open_part(struct trace_reader *reader, const char *dir, int dir_fd, const char *name)
+{
+	uint32_t first_stream = (uint32_t)reader->streams.nr;
+	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
+	struct reader_part *part;
+	char path[PATH_MAX];
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	part = push_part(reader, directory_part_number(name));
+	ret = part ? 0 : -ENOMEM;
+	if (ret == 0 && snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
+		ret = -ENAMETOOLONG;
+	if (ret == 0)
+		ret = reader_part_open(part, path, fd, first_stream, &reader->error);
+	close(fd);
+	if (ret == 0)
+		return adopt_part(reader, part);
+	blame_part(reader, name);
+	if (ret != -ENOENT)
+		return ret;
+	reader->parts.nr--;
+	reader_part_close(part);
+	free(part);
+	reader->error = (struct trace_error){0};
+	return 0;
+}
+
+static int open_parts(struct trace_reader *reader, const char *dir, int dir_fd,
+		      struct dirent **names, int nr)
+{
+	int ret = 0;
+
+	for (int i = 0; ret == 0 && i < nr; i++)
+		ret = open_part(reader, dir, dir_fd, names[i]->d_name);
+	return ret == 0 && !reader->parts.nr ? -ENOENT : ret;
+}
+
+static int open_folders(struct trace_reader *reader, const char *dir, int dir_fd)
+{
+	struct reader_part *part;
+	struct dirent **names;
+	int ret, nr = directory_list_parts(dir_fd, &names);
+
+	if (nr < 0)
+		return nr;
+	if (nr > 0) {
+		ret = open_parts(reader, dir, dir_fd, names, nr);
+	} else {
+		part = push_part(reader, 0);
+		ret = part ? reader_part_open(part, dir, dir_fd, 0, &reader->error) : -ENOMEM;
+		if (ret == 0)
+			ret = adopt_part(reader, part);
+	}
+	directory_free_names(names, nr);
 	return ret;
 }
 
@@ -177,13 +314,13 @@ static int open_all(struct trace_reader *reader, const char *dir)
 
 	if (dir_fd < 0)
 		return -errno;
-	ret = check_dir(reader, dir_fd);
-	for (int i = 0; ret == 0 && i < TRACE_NR_DOMAINS; i++)
-		ret = open_domain(reader, dir_fd, (enum trace_domain)i);
+	ret = open_folders(reader, dir, dir_fd);
 	close(dir_fd);
 	if (ret == 0)
-		ret = open_sidecar(reader, dir);
-	return ret == 0 ? start_merge(reader) : ret;
+		ret = join_sidecars(reader);
+	if (ret == 0)
+		ret = list_classes(reader);
+	return ret == 0 ? start_merge(reader, 0) : ret;
 }
 
 int trace_reader_open(const char *dir, struct trace_reader **ret_reader, struct trace_error *reterr)
@@ -206,21 +343,36 @@ int trace_reader_open(const char *dir, struct trace_reader **ret_reader, struct 
 int trace_reader_next(struct trace_reader *reader, struct trace_event *ret_event,
 		      struct trace_error *reterr)
 {
-	int ret = merge_next(reader->merge, UINT64_MAX, ret_event);
+	uint64_t due;
+	int ret;
 
+	for (;;) {
+		due = reader->next_part < reader->parts.nr ? next_due(reader) : UINT64_MAX;
+		/* What comes at the same time is the earlier part's first. */
+		ret = due ? merge_next(reader->merge, due == UINT64_MAX ? due : due - 1, ret_event)
+			  : 0;
+		if (ret || reader->next_part == reader->parts.nr)
+			break;
+		ret = add_part(reader, reader->parts.items[reader->next_part++]);
+		if (ret < 0)
+			break;
+	}
 	if (ret < 0)
 		*reterr = reader->error;
+	else if (ret > 0)
+		ret_event->class =
+			reader->by_id[ret_event->class->domain].items[ret_event->class->id];
 	return ret;
 }
 
 int trace_reader_seek(struct trace_reader *reader, uint64_t ns, struct trace_error *reterr)
 {
-	int ret = 0;
+	int ret = start_merge(reader, ns);
 
-	for (size_t i = 0; ret == 0 && i < reader->streams.nr; i++)
-		ret = stream_reader_seek(reader->streams.items[i], ns);
-	if (ret == 0)
-		ret = start_merge(reader);
+	/* A whole trace at once, so that what is wrong with it shows here. */
+	while (ret == 0 && reader->next_part < reader->parts.nr &&
+	       !reader->parts.items[reader->next_part]->number)
+		ret = add_part(reader, reader->parts.items[reader->next_part++]);
 	if (ret < 0)
 		*reterr = reader->error;
 	return ret;
@@ -231,15 +383,11 @@ void trace_reader_span(const struct trace_reader *reader, uint64_t *ret_begin_ns
 {
 	uint64_t begin = UINT64_MAX, end = 0;
 
-	for (size_t i = 0; i < reader->streams.nr; i++) {
-		const struct packet_index *index = &reader->streams.items[i]->index;
-
-		if (!index->nr)
-			continue;
-		if (index->items[0].begin_ns < begin)
-			begin = index->items[0].begin_ns;
-		if (index->items[index->nr - 1].end_ns > end)
-			end = index->items[index->nr - 1].end_ns;
+	for (size_t i = 0; i < reader->parts.nr; i++) {
+		if (reader->parts.items[i]->begin_ns < begin)
+			begin = reader->parts.items[i]->begin_ns;
+		if (reader->parts.items[i]->end_ns > end)
+			end = reader->parts.items[i]->end_ns;
 	}
 	*ret_begin_ns = begin == UINT64_MAX ? 0 : begin;
 	*ret_end_ns = end;
@@ -247,31 +395,21 @@ void trace_reader_span(const struct trace_reader *reader, uint64_t *ret_begin_ns
 
 int64_t trace_reader_realtime_offset(const struct trace_reader *reader)
 {
-	for (int i = 0; i < TRACE_NR_DOMAINS; i++)
-		if (reader->has_domain[i])
-			return reader->metadata[i].realtime_offset_ns;
+	for (size_t part = 0; part < reader->parts.nr; part++)
+		for (int i = 0; i < TRACE_NR_DOMAINS; i++)
+			if (reader->parts.items[part]->has_domain[i])
+				return reader->parts.items[part]->metadata[i].realtime_offset_ns;
 	return 0;
 }
 
 uint32_t trace_reader_nr_classes(const struct trace_reader *reader)
 {
-	size_t nr = 0;
-
-	for (int i = 0; i < TRACE_NR_DOMAINS; i++)
-		nr += reader->metadata[i].classes.nr;
-	return (uint32_t)nr;
+	return (uint32_t)reader->classes.nr;
 }
 
 struct trace_event_class *trace_reader_class(const struct trace_reader *reader, uint32_t index)
 {
-	size_t at = index;
-
-	for (int i = 0; i < TRACE_NR_DOMAINS; i++) {
-		if (at < reader->metadata[i].classes.nr)
-			return reader->metadata[i].classes.items[at];
-		at -= reader->metadata[i].classes.nr;
-	}
-	return NULL;
+	return index < reader->classes.nr ? reader->classes.items[index] : NULL;
 }
 
 uint32_t trace_reader_nr_streams(const struct trace_reader *reader)
@@ -308,13 +446,15 @@ void trace_reader_close(struct trace_reader *reader)
 	if (!reader)
 		return;
 	merge_destroy(reader->merge);
-	for (size_t i = 0; i < reader->streams.nr; i++) {
-		stream_reader_close(reader->streams.items[i]);
-		free(reader->streams.items[i]);
+	for (size_t i = 0; i < reader->parts.nr; i++) {
+		reader_part_close(reader->parts.items[i]);
+		free(reader->parts.items[i]);
 	}
-	array_fini(&reader->streams);
+	array_fini(&reader->parts);
 	for (int i = 0; i < TRACE_NR_DOMAINS; i++)
-		metadata_fini(&reader->metadata[i]);
+		array_fini(&reader->by_id[i]);
+	array_fini(&reader->classes);
+	array_fini(&reader->streams);
 	sidecar_fini(&reader->sidecar);
 	free(reader);
 }

@@ -203,19 +203,49 @@ static int repair_all(int dir_fd, int weft_fd, uint64_t *cut, struct trace_error
 	return ret;
 }
 
+static int repair_folder(int dir_fd, uint64_t *cut, struct trace_error *reterr)
+{
+	int weft_fd = open_folder(dir_fd, "weft");
+	int ret = repair_all(dir_fd, weft_fd, cut, reterr);
+
+	if (weft_fd >= 0)
+		close(weft_fd);
+	return ret;
+}
+
+/* Each for itself: the last one may be under way. */
+static int repair_parts(int dir_fd, struct dirent **names, int nr, uint64_t *cut,
+			struct trace_error *reterr)
+{
+	int ret = 0;
+
+	for (int i = 0; ret == 0 && i < nr; i++) {
+		int fd = open_folder(dir_fd, names[i]->d_name);
+
+		if (fd < 0)
+			continue;
+		ret = repair_folder(fd, cut, reterr);
+		close(fd);
+	}
+	return ret;
+}
+
 int trace_repair(const char *dir, uint64_t *ret_cut, struct trace_error *reterr)
 {
 	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int weft_fd, ret;
+	struct dirent **names;
 	uint64_t cut = 0;
+	int ret, nr;
 
 	memset(reterr, 0, sizeof(*reterr));
 	if (dir_fd < 0)
 		return -errno;
-	weft_fd = open_folder(dir_fd, "weft");
-	ret = repair_all(dir_fd, weft_fd, &cut, reterr);
-	if (weft_fd >= 0)
-		close(weft_fd);
+	nr = directory_list_parts(dir_fd, &names);
+	ret = nr > 0   ? repair_parts(dir_fd, names, nr, &cut, reterr)
+	      : nr < 0 ? nr
+		       : repair_folder(dir_fd, &cut, reterr);
+	if (nr >= 0)
+		directory_free_names(names, nr);
 	close(dir_fd);
 	if (ret == 0)
 		*ret_cut = cut;

@@ -69,6 +69,7 @@ static int load_header(struct sidecar *sidecar, const json_t *object)
 	header->command_pid = get_i32(object, "command_pid", 0);
 	get_text(object, "missing", header->missing);
 	header->nr_cpus = get_i32(object, "nr_cpus", 0);
+	header->part = get_u32(object, "part");
 	header->has_host_ids = json_is_true(json_object_get(object, "host_ids"));
 	header->begin_ns = get_u64(object, "begin_ns");
 	return 0;
@@ -375,6 +376,42 @@ int sidecar_load(const char *path, struct sidecar *sidecar)
 		if (sidecar->anchors.items[i].error_ns > sidecar->clock_error_ns)
 			sidecar->clock_error_ns = sidecar->anchors.items[i].error_ns;
 	return 0;
+}
+
+/* Moves what is in one array behind what is in the other. */
+#define append_array(ret, to, from)                                           \
+	do {                                                                  \
+		for (size_t i = 0; ret == 0 && i < (from)->nr; i++) {         \
+			if (array_push(to))                                   \
+				(to)->items[(to)->nr - 1] = (from)->items[i]; \
+			else                                                  \
+				ret = -ENOMEM;                                \
+		}                                                             \
+	} while (0)
+
+int sidecar_append(struct sidecar *sidecar, struct sidecar *later)
+{
+	int ret = 0;
+
+	append_array(ret, &sidecar->threads, &later->threads);
+	append_array(ret, &sidecar->processes, &later->processes);
+	append_array(ret, &sidecar->maps, &later->maps);
+	append_array(ret, &sidecar->irqs, &later->irqs);
+	append_array(ret, &sidecar->devices, &later->devices);
+	append_array(ret, &sidecar->losses, &later->losses);
+	append_array(ret, &sidecar->anchors, &later->anchors);
+	append_array(ret, &sidecar->segments, &later->segments);
+	append_array(ret, &sidecar->breaks, &later->breaks);
+	sidecar->has_end = sidecar->has_end && later->has_end;
+	if (!sidecar->nr_damaged) {
+		sidecar->damaged_line = later->damaged_line;
+		sidecar->damage = later->damage;
+	}
+	sidecar->nr_damaged += later->nr_damaged;
+	if (later->clock_error_ns > sidecar->clock_error_ns)
+		sidecar->clock_error_ns = later->clock_error_ns;
+	sidecar_fini(later);
+	return ret;
 }
 
 void sidecar_fini(struct sidecar *sidecar)

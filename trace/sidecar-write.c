@@ -55,6 +55,8 @@ char *sidecar_format_header(const struct sidecar_header *header)
 	json_i64(json, "command_pid", header->command_pid);
 	json_string_n(json, "missing", header->missing, sizeof(header->missing));
 	json_i64(json, "nr_cpus", header->nr_cpus);
+	if (header->part)
+		json_u64(json, "part", header->part);
 	json_bool(json, "host_ids", header->has_host_ids);
 	json_u64(json, "begin_ns", header->begin_ns);
 	return line_end(&line);

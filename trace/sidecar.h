@@ -27,6 +27,7 @@ struct sidecar_header {
 	int32_t command_pid; /* 0: none */
 	char missing[512];   /* what could not be recorded, and why: one sentence, or "" */
 	int nr_cpus;
+	uint32_t part;	   /* of a recording cut into parts, from 1; 0: it is whole */
 	bool has_host_ids; /* markers carry the host's ids, not those of a namespace */
 	uint64_t begin_ns;
 };
@@ -148,6 +149,12 @@ char *sidecar_format_end(uint64_t end_ns, uint64_t events, uint64_t discarded,
  * is empty.
  */
 int sidecar_load(const char *path, struct sidecar *sidecar);
+/**
+ * sidecar_append() - one recording's sidecars as one: @later goes on where @sidecar ends.
+ * Return: 0 or -ENOMEM. @later is empty afterwards, in any case.
+ */
+int sidecar_append(struct sidecar *sidecar, struct sidecar *later);
+
 void sidecar_fini(struct sidecar *sidecar);
 
 #endif

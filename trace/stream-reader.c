@@ -103,6 +103,24 @@ int stream_reader_open(struct stream_reader *stream, int dir_fd, const char *nam
 	return ret;
 }
 
+void stream_reader_rest(struct stream_reader *stream)
+{
+	if (stream->fd >= 0)
+		close(stream->fd);
+	free(stream->buffer);
+	stream->fd = -1;
+	stream->buffer = NULL;
+	stream->capacity = stream->at = stream->content_size = 0;
+	stream->has_pending = false;
+}
+
+int stream_reader_wake(struct stream_reader *stream, int dir_fd)
+{
+	if (stream->fd < 0)
+		stream->fd = openat(dir_fd, stream->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return stream->fd < 0 ? -errno : 0;
+}
+
 void stream_reader_close(struct stream_reader *stream)
 {
 	if (stream->fd >= 0)

@@ -43,6 +43,12 @@ int stream_reader_next(struct stream_reader *stream, struct trace_event *ret_eve
 /* The next event will be the first at or after @ns. Return: 0 or -errno. */
 int stream_reader_seek(struct stream_reader *stream, uint64_t ns);
 
+/* Keeps its index, but neither file nor memory, until stream_reader_wake(). */
+void stream_reader_rest(struct stream_reader *stream);
+
+/* @dir_fd: as for stream_reader_open(). Return: 0 or -errno. */
+int stream_reader_wake(struct stream_reader *stream, int dir_fd);
+
 void stream_reader_close(struct stream_reader *stream);
 
 #endif
