@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 bin_PROGRAMS += weft
 weft_SOURCES = cli/weft.c cli/cli.h cli/cmd-doctor.c cli/cmd-list.c cli/cmd-record.c \
-	cli/cmd-status.c cli/cmd-stop.c cli/record-daemon.c cli/record-daemon.h \
+	cli/cmd-status.c cli/cmd-setup.c cli/cmd-stop.c cli/record-daemon.c cli/record-daemon.h \
 	cli/record-figures.c cli/record-figures.h cli/record-options.c cli/record-options.h \
 	cli/record-patterns.c cli/record-patterns.h cli/record-program.c cli/record-program.h \
 	cli/rights.c cli/rights.h

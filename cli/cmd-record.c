@@ -49,7 +49,7 @@ struct recorder {
 	bool is_over;	     /* the recording is to end */
 	bool has_exited;
 	int status; /* of the program, as waitpid() tells */
-	bool shows_progress, has_said_problem;
+	bool shows_progress, has_said_problem, has_said_kernel_ended;
 };
 
 static uint64_t now_ns(void)
@@ -302,6 +302,11 @@ static void clear_progress(const struct recorder *recorder)
 
 static void say_problem(struct recorder *recorder, const json_t *answer)
 {
+	if (!recorder->has_said_kernel_ended) {
+		clear_progress(recorder);
+		recorder->has_said_kernel_ended =
+			figures_say_kernel_ended("record", recorder->name, answer);
+	}
 	if (!*figures_text(answer, "problem") || recorder->has_said_problem)
 		return;
 	clear_progress(recorder);

@@ -34,6 +34,8 @@ static void print_session(const json_t *session)
 	printf("%s\n  since %s%s: %s; %s in memory\n", figures_text(session, "dir"), since,
 	       json_is_true(json_object_get(session, "detached")) ? ", in the background" : "",
 	       figures, memory);
+	if (json_is_true(json_object_get(session, "kernel_ended")))
+		printf("  %s\n", FIGURES_KERNEL_ENDED);
 	if (*figures_text(session, "problem"))
 		printf("  %s; what is missing for it is counted as far as it is known\n",
 		       figures_text(session, "problem"));

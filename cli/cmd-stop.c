@@ -30,6 +30,7 @@ static int stop_session(struct daemon_link *link, const json_t *session)
 		log_error("stop: %s: it has ended by itself meanwhile", dir);
 		ret = CLI_FAILED;
 	} else {
+		(void)figures_say_kernel_ended("stop", dir, answer);
 		if (figures_say_problem("stop", dir, answer))
 			ret = CLI_FAILED;
 		figures_say_end(dir, answer);

@@ -65,15 +65,18 @@ int figures_say_problem(const char *command, const char *name, const json_t *ans
 {
 	const char *problem = figures_text(answer, "problem");
 
-	if (json_is_true(json_object_get(answer, "kernel_ended"))) {
-		log_error("%s: %s: weft-bridge has ended: kernel events end here, markers go on",
-			  command, name);
-		return 1;
-	}
 	if (!*problem)
 		return 0;
 	log_error("%s: %s: %s; what is missing for it is counted as far as it is known", command,
 		  name, problem);
+	return 1;
+}
+
+int figures_say_kernel_ended(const char *command, const char *name, const json_t *answer)
+{
+	if (!json_is_true(json_object_get(answer, "kernel_ended")))
+		return 0;
+	log_error("%s: %s: " FIGURES_KERNEL_ENDED, command, name);
 	return 1;
 }
 

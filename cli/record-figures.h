@@ -27,6 +27,10 @@ void figures_format(const json_t *answer, char *ret_text, size_t size);
 /* Says on stderr that something could not be written, where that is so. Return: whether it is. */
 int figures_say_problem(const char *command, const char *name, const json_t *answer);
 
+/* Likewise, where kernel events have ended before the recording. */
+int figures_say_kernel_ended(const char *command, const char *name, const json_t *answer);
+#define FIGURES_KERNEL_ENDED "weft-bridge has ended: kernel events end here, markers go on"
+
 /* The last line of a recording that is written, on stderr. */
 void figures_say_end(const char *name, const json_t *answer);
 

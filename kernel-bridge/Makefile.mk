@@ -16,6 +16,17 @@ weft_bridge_SOURCES = kernel-bridge/privileged/confine.c kernel-bridge/privilege
 	kernel-bridge/privileged/tracing.h kernel-bridge/privileged/watcher.c
 weft_bridge_LDADD = libbridgewire.la
 
+# How systemd listens for members of group tracing.
+EXTRA_DIST += tests/stress/hotplug.sh kernel-bridge/weft-bridge.socket kernel-bridge/weft-bridge@.service.in
+CLEANFILES += kernel-bridge/weft-bridge@.service
+kernel-bridge/weft-bridge@.service: $(top_srcdir)/kernel-bridge/weft-bridge@.service.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) kernel-bridge && sed 's,@LIBEXECDIR@,$(libexecdir),' \
+		'$(top_srcdir)/kernel-bridge/weft-bridge@.service.in' >$@.tmp && mv $@.tmp $@
+if WITH_SYSTEMD
+systemdsystemunit_DATA = $(top_srcdir)/kernel-bridge/weft-bridge.socket \
+	kernel-bridge/weft-bridge@.service
+endif
+
 noinst_LTLIBRARIES += libbridge.la
 libbridge_la_SOURCES = kernel-bridge/backend.h kernel-bridge/bridge.c kernel-bridge/bridge.h \
 	kernel-bridge/backends/fake.c kernel-bridge/backends/none.c \
@@ -75,7 +86,7 @@ tests_script_to_trace_SOURCES = tests/script-to-trace.c
 tests_script_to_trace_LDADD = libbridge.la libtrace.la
 
 dist_check_SCRIPTS += tests/system/test-ftrace.sh tests/system/test-doctor.sh \
-	tests/system/test-script.sh
+	tests/system/test-script.sh tests/system/test-rights.sh tests/system/test-setup.sh
 check_PROGRAMS += tests/system/ftrace-work
 tests_system_ftrace_work_SOURCES = tests/system/ftrace-work.c
 tests_system_ftrace_work_LDADD = -lpthread
@@ -85,3 +96,7 @@ tests_unit_test_ftrace_page_SOURCES = tests/unit/test-ftrace-page.c
 tests_unit_test_ftrace_page_CPPFLAGS = $(AM_CPPFLAGS) $(TRACEEVENT_CFLAGS)
 tests_unit_test_ftrace_page_LDADD = libbridge.la $(TRACEEVENT_LIBS)
 EXTRA_DIST += bench/bench-kernel.sh
+
+UNIT_TESTS += tests/unit/test-protocol
+tests_unit_test_protocol_SOURCES = tests/unit/test-protocol.c
+tests_unit_test_protocol_LDADD = libbridge.la

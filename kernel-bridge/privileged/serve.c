@@ -169,6 +169,8 @@ void serve_client(int socket, int signals)
 		if (nr <= 0 || fds[1].revents || serve_request(&server) < 0)
 			break;
 	}
+	/* The client lets go of the buffers when it sees this: before, they cannot be removed. */
+	(void)shutdown(socket, SHUT_RDWR);
 	if (server.is_open)
 		tracing_close(&server.tracing);
 }

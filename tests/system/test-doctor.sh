@@ -25,6 +25,21 @@ else
 	is "and no question about the kernel is answered" "$(jq -r '[.questions[] | select(.answer)] | length' "$tap_dir/json")" 0
 fi
 is "nothing of a probe is left" "$(find /sys/kernel/tracing/instances -maxdepth 1 -name 'weft-*-probe' 2>/dev/null | wc -l)" 0
+is "each question says which events it needs" "$(jq -r '[.questions[] | select(.needs | length == 0)] | length' "$tap_dir/json")" 0
+is "and, where it cannot be answered, the way to that" \
+	"$(jq -r '[.questions[] | select((.answer | not) and .way == "")] | length' "$tap_dir/json")" 0
+if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$WEFT" 2>/dev/null; then
+	chmod 711 "$tap_dir" && mkdir -m 700 "$tap_dir/nobody" && chown 65534 "$tap_dir/nobody"
+	setpriv --reuid=65534 --regid=65534 --clear-groups env WEFT_BRIDGE_SOCKET="$tap_dir/none" WEFT_RUNDIR="$tap_dir/nobody" \
+		"$WEFT" doctor --json >"$tap_dir/json"
+	is "without rights it is sudo, or setup" "$(jq -r '[.questions[].way] | unique | join("|")' "$tap_dir/json")" \
+		"sudo weft record; or for good: sudo weft setup"
+	is "what 'sudo weft record' could is told under sudo, as the user" \
+		"$(SUDO_UID=65534 SUDO_GID=65534 WEFT_RUNDIR=$tap_dir/nobody "$WEFT" doctor --json | jq -r '"\(.markers) \(.bridge.works)"')" "true true"
+else
+	skip "without rights it is sudo, or setup" "cannot become another user"
+	skip "what 'sudo weft record' could is told under sudo, as the user" "cannot become another user"
+fi
 WEFT_LIBMARKER=/nonexistent "$WEFT" doctor >"$tap_dir/text"
 is "it fails where not even markers can be recorded" $? 1
 ok "and names what is missing" grep -q 'libmarker *missing: /nonexistent' "$tap_dir/text"
