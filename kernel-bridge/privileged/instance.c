@@ -14,9 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { REMOVE_TRIES = 200, REMOVE_PAUSE_NS = 5000000, MAX_SAME = 64, EXIT_WAIT_MS = 2000 };
+enum { REMOVE_TRIES = 200, REMOVE_PAUSE_NS = 5000000, EXIT_WAIT_MS = 2000 };
 
-#define TASK_EXITING 0x4u /* PF_EXITING, in a task's flags as /proc shows them */
+#define FIRST_PID_NAMESPACE 0xeffffffcu /* its inode: PROC_PID_INIT_INO of the kernel */
+#define TASK_EXITING 0x4u		/* PF_EXITING, in a task's flags as /proc shows them */
 
 /* What /proc says of a process. */
 struct maker {
@@ -24,14 +25,18 @@ struct maker {
 	bool is_exiting; /* killed, perhaps, but it still has its descriptors */
 };
 
-static struct maker read_maker(pid_t pid)
+/* Return: 0, also where there is none of that pid; -errno. */
+static int read_maker(pid_t pid, struct maker *ret_maker)
 {
 	struct maker maker = {0};
 	char dir[32], *text, *at;
+	long size;
 
+	*ret_maker = maker;
 	snprintf(dir, sizeof(dir), "/proc/%d", (int)pid);
-	if (tracefs_read(dir, "stat", &text) < 0)
-		return maker;
+	size = tracefs_read(dir, "stat", &text);
+	if (size < 0)
+		return size == -ENOENT || size == -ESRCH ? 0 : (int)size;
 	at = strrchr(text, ')'); /* the name may hold anything; field 3 is behind it */
 	for (int field = 3; at && field <= 22; field++) {
 		at = strchr(at + 1, ' ');
@@ -41,7 +46,8 @@ static struct maker read_maker(pid_t pid)
 	if (at)
 		maker.began = strtoull(at, NULL, 10);
 	free(text);
-	return maker;
+	*ret_maker = maker;
+	return 0;
 }
 
 /* Return: has it ended within the time? */
@@ -113,22 +119,21 @@ static int set_up(const struct instance *instance, const char *clock, uint32_t b
 	return tracefs_write(instance->dir, "buffer_size_kb", text, 0);
 }
 
-/* A folder of its own; a process may have several recordings at once. Return: 0 or -errno. */
+/*
+ * A folder of its own, of a name that this process has not used before: the watcher of an instance
+ * that is closed may still be on its way to remove it. Return: 0 or -errno.
+ */
 static int make_dir(const char *root, const char *suffix, char *ret_path, size_t size)
 {
-	uint64_t began = read_maker(getpid()).began;
-	int ret = -EEXIST;
+	static unsigned nr_made;
+	struct maker self;
+	int ret = read_maker(getpid(), &self);
 
-	for (int number = 0; number < MAX_SAME && ret == -EEXIST; number++) {
-		snprintf(ret_path, size, "%s/instances/weft-%d-%" PRIu64 "-%s", root, (int)getpid(),
-			 began, suffix);
-		if (number)
-			snprintf(ret_path + strlen(ret_path), size - strlen(ret_path), "-%d",
-				 number);
-		remove_dir(ret_path, 1); /* of a probe of ours that was interrupted */
-		ret = mkdir(ret_path, 0700) < 0 ? -errno : 0;
-	}
-	return ret;
+	if (ret < 0 || !self.began)
+		return ret < 0 ? ret : -ENOENT;
+	snprintf(ret_path, size, "%s/instances/weft-%d-%" PRIu64 "-%s-%u", root, (int)getpid(),
+		 self.began, suffix, nr_made++);
+	return mkdir(ret_path, 0700) < 0 ? -errno : 0;
 }
 
 int instance_open(struct instance *instance, const char *suffix, const char *clock,
@@ -147,13 +152,14 @@ int instance_open(struct instance *instance, const char *suffix, const char *clo
 	if (ret < 0)
 		return ret;
 	strcpy(instance->dir, path);
-	ret = set_up(instance, clock, buffer_kb, ret_what);
-	if (ret == 0) {
-		*ret_what = "free_buffer";
-		snprintf(path, sizeof(path), "%s/free_buffer", instance->dir);
-		instance->free_buffer = open(path, O_WRONLY | O_CLOEXEC);
-		ret = instance->free_buffer < 0 ? -errno : 0;
-	}
+	/* First of all: who takes it for a dead recorder's, from another pid namespace, cannot
+	 * remove it while this is open. */
+	*ret_what = "free_buffer";
+	snprintf(path, sizeof(path), "%s/free_buffer", instance->dir);
+	instance->free_buffer = open(path, O_WRONLY | O_CLOEXEC);
+	ret = instance->free_buffer < 0 ? -errno : 0;
+	if (ret == 0)
+		ret = set_up(instance, clock, buffer_kb, ret_what);
 	if (ret < 0)
 		instance_close(instance);
 	return ret;
@@ -227,11 +233,20 @@ static bool is_leftover(const char *name)
 
 	if (sscanf(name, "weft-%d-%" SCNu64 "-%n", &pid, &began, &end) != 2 || !end || pid <= 0)
 		return false;
-	now = read_maker(pid);
+	if (read_maker(pid, &now) < 0)
+		return false; /* we do not know */
 	if (now.began != began)
 		return true;
 	/* One that is being killed at this moment leaves them to us. */
 	return now.is_exiting && wait_for_end(pid);
+}
+
+/* In a pid namespace, makers who live look dead. */
+static bool sees_all_processes(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == FIRST_PID_NAMESPACE;
 }
 
 uint32_t instance_remove_leftovers(void)
@@ -242,7 +257,7 @@ uint32_t instance_remove_leftovers(void)
 	uint32_t nr = 0;
 	DIR *dir;
 
-	if (!root)
+	if (!root || !sees_all_processes())
 		return 0;
 	snprintf(path, sizeof(path), "%s/instances", root);
 	dir = opendir(path);

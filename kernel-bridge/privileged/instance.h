@@ -3,7 +3,7 @@
  * instance.h - an instance of our own in tracefs: created, set up, removed, whatever
  * happens.
  *
- * Its name is weft-PID-STARTTIME-SUFFIX: who made it, and STARTTIME (of /proc/PID/stat) tells the
+ * Its name is weft-PID-STARTTIME-SUFFIX-N: who made it, and STARTTIME (of /proc/PID/stat) tells the
  * maker from a later process of that number.
  */
 #ifndef KERNEL_BRIDGE_PRIVILEGED_INSTANCE_H
