@@ -185,16 +185,19 @@ static json_t *start_request(const struct recorder *recorder)
 	const struct record_options *options = &recorder->options;
 	pid_t pid = options->argv ? recorder->program.pid : options->pid;
 
-	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:s, s:I, s:o, s:b, s:I, s:s, s:I}",
-			 "command", "start", "dir", recorder->dir, "pid", (int)pid, "kernel",
-			 options->kernel ? options->kernel : "default", "backend",
-			 recorder->backend, "extra", text_array(options->extra), "markers",
-			 text_array(options->markers), "clock",
-			 options->clock ? options->clock : "ordered", "ring_size",
-			 (json_int_t)options->ring_size, "argv", command_text(options->argv),
-			 "detach", options->is_detached, "duration_ns",
-			 (json_int_t)(options->is_detached ? options->duration_ns : 0), "no_bridge",
-			 recorder->bridge.why, "kernel_buffer", (json_int_t)options->kernel_buffer);
+	return json_pack(
+		"{s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:s, s:I, s:o, s:b, s:I, s:s, s:I, "
+		"s:I, s:I, s:I}",
+		"command", "start", "dir", recorder->dir, "pid", (int)pid, "kernel",
+		options->kernel ? options->kernel : "default", "backend", recorder->backend,
+		"extra", text_array(options->extra), "markers", text_array(options->markers),
+		"clock", options->clock ? options->clock : "ordered", "ring_size",
+		(json_int_t)options->ring_size, "argv", command_text(options->argv), "detach",
+		options->is_detached, "duration_ns",
+		(json_int_t)(options->is_detached ? options->duration_ns : 0), "no_bridge",
+		recorder->bridge.why, "kernel_buffer", (json_int_t)options->kernel_buffer,
+		"rotate_bytes", (json_int_t)options->rotate_bytes, "rotate_ns",
+		(json_int_t)options->rotate_ns, "max_bytes", (json_int_t)options->max_bytes);
 }
 
 static void close_bridge(struct recorder *recorder)
@@ -580,6 +583,11 @@ const struct command command_record = {
 		"                         background until CMD or PID ends, the time is up, or "
 		"'weft\n"
 		"                         stop'. The exit status tells only whether it began\n"
+		"      --rotate=SIZE|TIME cut the trace into parts, each a trace of its own: after "
+		"so many\n"
+		"                         bytes (100M, 1G) or so long (30s, 10m, 1h); may be "
+		"repeated\n"
+		"      --max-size=SIZE    delete the oldest parts before there is more\n"
 		"      --ring-size=SIZE   of each thread's ring (default: 4M)\n"
 		"      --kernel-buffer=SIZE\n"
 		"                         of kernel events, for each CPU and kind (default: 8M, or "

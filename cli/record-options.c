@@ -4,6 +4,7 @@
  */
 #include "cli/record-options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
@@ -33,6 +34,22 @@ static bool parse_pid(const char *text, pid_t *ret_pid)
 	value = strtol(text, &end, 10);
 	*ret_pid = (pid_t)value;
 	return !errno && !*end && value > 0 && value == *ret_pid;
+}
+
+/* "1G" is a size, "10m" a time: units of time are small letters. Return: 0 or -EINVAL. */
+static int parse_rotate(const char *text, struct record_options *options)
+{
+	const char *unit = text + strspn(text, "0123456789.");
+	int ret;
+
+	if (!*unit)
+		return -EINVAL; /* either? */
+	if (islower((unsigned char)*unit) && !strchr("kgt", *unit)) {
+		ret = parse_duration(text, NS_PER_S, &options->rotate_ns);
+		return ret < 0 || options->rotate_ns < CONTROL_MIN_ROTATE_NS ? -EINVAL : 0;
+	}
+	ret = parse_size(text, &options->rotate_bytes);
+	return ret < 0 || options->rotate_bytes < CONTROL_MIN_ROTATE ? -EINVAL : 0;
 }
 
 /* Return: 0, or CLI_ERROR, having said why. */
@@ -74,6 +91,20 @@ static int take_option(struct record_options *options, char **argv, int option)
 		    !options->duration_ns)
 			return cli_usage_error(&command_record, "'%s' is no time", optarg);
 		return 0;
+	case 'T':
+		if (parse_rotate(optarg, options) < 0)
+			return cli_usage_error(&command_record,
+					       "'%s' is no size (64K or more) or time (100ms or "
+					       "more), such as 1G or 10m",
+					       optarg);
+		return 0;
+	case 'M':
+		if (parse_size(optarg, &options->max_bytes) < 0 ||
+		    options->max_bytes < 2 * CONTROL_MIN_ROTATE)
+			return cli_usage_error(&command_record,
+					       "'%s' is no size for a trace (128K or more)",
+					       optarg);
+		return 0;
 	case 'D':
 		options->is_detached = true;
 		return 0;
@@ -112,6 +143,8 @@ int record_options_parse(int argc, char **argv, struct record_options *options)
 		{"backend", required_argument, NULL, 'b'},
 		{"clock", required_argument, NULL, 'c'},
 		{"duration", required_argument, NULL, 'd'},
+		{"rotate", required_argument, NULL, 'T'},
+		{"max-size", required_argument, NULL, 'M'},
 		{"detach", no_argument, NULL, 'D'},
 		{"ring-size", required_argument, NULL, 'r'},
 		{"kernel-buffer", required_argument, NULL, 'B'},
@@ -131,5 +164,7 @@ int record_options_parse(int argc, char **argv, struct record_options *options)
 		options->argv = argv + optind;
 	if (options->argv && options->pid)
 		return cli_usage_error(&command_record, "-p and a program exclude each other");
+	if (options->max_bytes && options->max_bytes / 2 < options->rotate_bytes)
+		return cli_usage_error(&command_record, "--max-size must hold two parts at least");
 	return 0;
 }

@@ -29,6 +29,7 @@
 #include <urcu/wfcqueue.h>
 
 #include "base/log.h"
+#include "consumerd/statedump.h"
 #include "consumerd/wish.h"
 #include "libmarker/rendezvous.h"
 
@@ -695,6 +696,69 @@ static int run_tell_missing(struct collector *collector, void *arg)
 void collector_tell_missing(struct collector *collector, const char *sentence)
 {
 	(void)call(collector, run_tell_missing, (void *)sentence);
+}
+
+struct part_begin {
+	struct session *session;
+	struct trace_writer *next;
+	uint32_t number;
+};
+
+static int run_next_part(struct collector *collector, void *arg)
+{
+	struct part_begin *begin = arg;
+	struct program *program;
+	int ret = session_next_part(begin->session, begin->next, begin->number);
+
+	if (ret < 0)
+		return ret;
+	cds_list_for_each_entry(program, &collector->programs.list, node)
+	{
+		if (program_is_for(program, begin->session))
+			drain_describe(program, begin->session);
+	}
+	return 0;
+}
+
+int collector_next_part(struct collector *collector, struct session *session,
+			struct trace_writer *next, uint32_t number)
+{
+	struct part_begin begin = {.session = session, .next = next, .number = number};
+
+	return call(collector, run_next_part, &begin);
+}
+
+struct telling {
+	struct session *session;
+	struct statedump *dump; /* or: */
+	char *line;
+};
+
+static int run_tell(struct collector *collector, void *arg)
+{
+	struct telling *telling = arg;
+	struct session *session = telling->session;
+
+	if (telling->dump)
+		session->dump_ns =
+			statedump_write(telling->dump, &session->output, session->has_state_events);
+	else
+		output_sidecar(&session->output, telling->line);
+	return 0;
+}
+
+void collector_dump(struct collector *collector, struct session *session, struct statedump *dump)
+{
+	struct telling telling = {.session = session, .dump = dump};
+
+	(void)call(collector, run_tell, &telling);
+}
+
+void collector_tell(struct collector *collector, struct session *session, char *line)
+{
+	struct telling telling = {.session = session, .line = line};
+
+	(void)call(collector, run_tell, &telling);
 }
 
 const struct programs *collector_programs(const struct collector *collector)

@@ -12,6 +12,7 @@
 #include "consumerd/drain.h"
 
 struct collector;
+struct statedump;
 
 struct collector_config {
 	const char *folder;   /* of the rendezvous; borrowed */
@@ -69,6 +70,20 @@ void collector_close_entrance(struct collector *collector, struct entrance *entr
 
 /* Tells every session that wants others' programs whose are not recorded, and why. */
 void collector_tell_missing(struct collector *collector, const char *sentence);
+
+/**
+ * collector_next_part() - has a session go on in another part, between two rounds.
+ * @next: taken over on success
+ * Return: as session_next_part().
+ */
+int collector_next_part(struct collector *collector, struct session *session,
+			struct trace_writer *next, uint32_t number);
+
+/* What the control thread has read of the machine's state, into the session's present part. */
+void collector_dump(struct collector *collector, struct session *session, struct statedump *dump);
+
+/* A line for the session's sidecar; taken over, may be NULL. */
+void collector_tell(struct collector *collector, struct session *session, char *line);
 
 /* The programs, for rcu_read_lock() and cds_list_for_each_entry_rcu(). */
 const struct programs *collector_programs(const struct collector *collector);

@@ -278,6 +278,7 @@ void control_run(struct control *control)
 			    serve_client(control, &control->clients[i]) < 0)
 				drop_client(control, i);
 		requests_expire(&control->recordings);
+		requests_step_parts(&control->recordings);
 		places_work(control->recordings.places);
 		if (fds[1].revents)
 			accept_client(control);

@@ -7,7 +7,8 @@
  *	{"command":"start", "dir":"/abs/DIR", "pid":812, "kernel":"default|all|none|sched,irq,...",
  *	 "backend":"ftrace|fake:/abs/FILE|", "extra":["drm:*"], "markers":["player:*"],
  *	 "clock":"ordered|fast", "ring_size":4194304, "argv":"player clip.mp4", "detach":false,
- *	 "kernel_buffer":8388608, "duration_ns":0, "no_bridge":"..."}
+ *	 "kernel_buffer":8388608, "duration_ns":0, "no_bridge":"...",
+ *	 "rotate_bytes":0, "rotate_ns":0, "max_bytes":0}
  *	-> {"ok":true, "session":1, "backend":"ftrace", "clock":"tsc-ordered", "missing":"..."}
  *	                                               when everything is on
  *	{"command":"status", "session":1}
@@ -42,6 +43,10 @@
 /* "ring_size": bytes between these, rounded up to a power of two. */
 #define CONTROL_MIN_RING_SIZE (64u << 10)
 #define CONTROL_MAX_RING_SIZE (1u << 30)
+
+/* "rotate_bytes", "max_bytes": at least. "max_bytes" holds two parts at least. */
+#define CONTROL_MIN_ROTATE (64u << 10)
+#define CONTROL_MIN_ROTATE_NS 100000000u
 
 /* "kernel_buffer": bytes for each CPU, between these. */
 #define CONTROL_MIN_KERNEL_BUFFER (4u << 10)

@@ -404,7 +404,7 @@ void drain_untold(struct drain *drain, struct program *program, uint32_t slot, u
 			untold_of_lane(drain, program->rings.items[i], lane, slot, now, is_end);
 }
 
-void drain_introduce(struct program *program, struct session *session)
+void drain_describe(const struct program *program, struct session *session)
 {
 	if (!program->has_hello)
 		return;
@@ -415,7 +415,12 @@ void drain_introduce(struct program *program, struct session *session)
 		if (program->rings.items[i]->host_tid)
 			output_sidecar(&session->output,
 				       sidecar_format_thread(&program->rings.items[i]->thread));
-	if (session->wants_programs)
+}
+
+void drain_introduce(struct program *program, struct session *session)
+{
+	drain_describe(program, session);
+	if (program->has_hello && session->wants_programs)
 		(void)session->backend->attach(session->backend_self, program->pid);
 }
 

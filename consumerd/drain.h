@@ -42,7 +42,10 @@ void drain_program(struct drain *drain, struct program *program);
 void drain_untold(struct drain *drain, struct program *program, uint32_t slot, uint64_t now,
 		  bool is_end);
 
-/* Tells a session of a program: process, maps, threads with rings. For one that joins later. */
+/* Tells a session of a program: process, maps, threads with rings. */
+void drain_describe(const struct program *program, struct session *session);
+
+/* For a session that joins later: also has its system calls traced, where that is wanted. */
 void drain_introduce(struct program *program, struct session *session);
 
 /* Looks for threads that were renamed or got another policy or priority; about once a second. */

@@ -17,6 +17,7 @@
 #include <urcu/rculist.h>
 
 #include "consumerd/control.h"
+#include "consumerd/parts.h"
 
 #define MAX_TEXTS 64
 #define NS_PER_MS 1000000u
@@ -96,6 +97,11 @@ static bool is_scripted(const char *backend)
 	return !strncmp(backend, "fake", 4) && (backend[4] == ':' || !backend[4]);
 }
 
+static bool is_none_or_above(json_int_t value, json_int_t lowest)
+{
+	return !value || value >= lowest;
+}
+
 /* Reads a start request. Return: NULL, or what is wrong with it. */
 static const char *read_start(const json_t *request, struct session_config *config, int bridge,
 			      const char **extra, const char **markers)
@@ -103,6 +109,10 @@ static const char *read_start(const json_t *request, struct session_config *conf
 	json_int_t pid = json_integer_value(json_object_get(request, "pid"));
 	json_int_t ring_size = json_integer_value(json_object_get(request, "ring_size"));
 	json_int_t kernel_buffer = json_integer_value(json_object_get(request, "kernel_buffer"));
+
+	json_int_t rotate_bytes = json_integer_value(json_object_get(request, "rotate_bytes"));
+	json_int_t rotate_ns = json_integer_value(json_object_get(request, "rotate_ns"));
+	json_int_t max_bytes = json_integer_value(json_object_get(request, "max_bytes"));
 
 	*config = (struct session_config){
 		.dir = text_of(request, "dir"),
@@ -114,6 +124,9 @@ static const char *read_start(const json_t *request, struct session_config *conf
 		.is_own_only = json_is_true(json_object_get(request, "own")),
 		.ring_size = (uint64_t)ring_size,
 		.kernel_buffer = (uint64_t)kernel_buffer,
+		.rotate_bytes = (uint64_t)rotate_bytes,
+		.rotate_ns = (uint64_t)rotate_ns,
+		.max_bytes = (uint64_t)max_bytes,
 		.extra = extra,
 		.markers = markers,
 		.bridge = bridge,
@@ -125,6 +138,10 @@ static const char *read_start(const json_t *request, struct session_config *conf
 		return "\"pid\" or \"ring_size\" is out of range";
 	if (kernel_buffer < 0 || kernel_buffer > CONTROL_MAX_KERNEL_BUFFER)
 		return "\"kernel_buffer\" is out of range";
+	if (!is_none_or_above(rotate_bytes, CONTROL_MIN_ROTATE) ||
+	    !is_none_or_above(rotate_ns, CONTROL_MIN_ROTATE_NS) ||
+	    !is_none_or_above(max_bytes, 2 * (rotate_bytes ? rotate_bytes : CONTROL_MIN_ROTATE)))
+		return "\"rotate_bytes\", \"rotate_ns\" or \"max_bytes\" is out of range";
 	if (!texts_of(request, "extra", extra) || !texts_of(request, "markers", markers))
 		return "\"extra\" and \"markers\" must be short arrays of strings";
 	return check_pid(config->pid, bridge >= 0);
@@ -337,6 +354,11 @@ static json_t *answer_stop(struct recordings *recordings, const json_t *request,
 	return answer;
 }
 
+static bool is_cut(const struct recording *recording)
+{
+	return recording->session && recording->session->parts.number;
+}
+
 int requests_watch(const struct recordings *recordings, int *ret_fds)
 {
 	uint64_t now = procfs_now_ns(), wait_ms = INT32_MAX;
@@ -346,6 +368,10 @@ int requests_watch(const struct recordings *recordings, int *ret_fds)
 		const struct recording *recording = &recordings->items[i];
 
 		ret_fds[i] = i < recordings->nr ? recording->pid_fd : -1;
+		if (i < recordings->nr && is_cut(recording)) {
+			has_deadline = true;
+			wait_ms = wait_ms < PARTS_STEP_MS ? wait_ms : PARTS_STEP_MS;
+		}
 		if (i >= recordings->nr || !recording->deadline_ns)
 			continue;
 		has_deadline = true;
@@ -355,6 +381,13 @@ int requests_watch(const struct recordings *recordings, int *ret_fds)
 			wait_ms = (recording->deadline_ns - now) / NS_PER_MS + 1;
 	}
 	return has_deadline ? (int)wait_ms : -1;
+}
+
+void requests_step_parts(struct recordings *recordings)
+{
+	for (uint32_t i = 0; i < recordings->nr; i++)
+		if (is_cut(&recordings->items[i]))
+			parts_step(recordings->items[i].session, recordings->collector);
 }
 
 static bool is_due(const struct recording *recording, uint64_t now)

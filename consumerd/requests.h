@@ -39,7 +39,7 @@ struct recordings {
 json_t *requests_answer(struct recordings *recordings, const json_t *request, int fd, int *passed);
 
 /**
- * requests_watch() - what the detached recordings wait for.
+ * requests_watch() - what the recordings wait for.
  * @ret_fds: SESSION_MAX descriptors, readable when a recording's program has ended; -1: nothing
  * Return: how long to wait for them, in ms, as for poll().
  */
@@ -50,6 +50,9 @@ void requests_expire(struct recordings *recordings);
 
 /* The last answer did not arrive: what it started nobody knows of, and so it never was. */
 void requests_take_back(struct recordings *recordings);
+
+/* Cuts the recordings that are to be cut. */
+void requests_step_parts(struct recordings *recordings);
 
 /* Ends the sessions of a connection that is gone. */
 void requests_disconnect(struct recordings *recordings, int fd);

@@ -7,12 +7,14 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "consumerd/parts.h"
 #include "consumerd/session-sink.h"
 #include "consumerd/session.h"
 #include "consumerd/statedump.h"
@@ -144,7 +146,16 @@ static int open_output(struct session *session, const struct session_config *con
 		.classes = session->classes,
 		.queue = session->queue,
 	};
-	int ret = output_open(&session->output, &writer, config->map_borrow);
+	char part[PATH_MAX];
+	int ret = 0;
+
+	session->realtime_offset_ns = writer.realtime_offset_ns;
+	if (session->parts.number) {
+		ret = parts_make_folder(config->dir, part, sizeof(part));
+		writer.dir = part;
+	}
+	if (ret == 0)
+		ret = output_open(&session->output, &writer, config->map_borrow);
 
 	if (ret == -EEXIST || ret == -ENOTEMPTY)
 		snprintf(reterr, reterr_size,
@@ -161,6 +172,7 @@ static void write_header(struct session *session, const struct session_config *c
 		.version = SIDECAR_VERSION,
 		.weft_version = PACKAGE_VERSION,
 		.command_pid = config->pid,
+		.part = session->parts.number,
 		.has_host_ids = session->backend != &backend_fake,
 		/* A script has times of its own. */
 		.begin_ns = is_scripted ? 0 : config->first->monotonic_ns,
@@ -175,6 +187,7 @@ static void write_header(struct session *session, const struct session_config *c
 		 config->command ? config->command : "");
 	snprintf(header.missing, sizeof(header.missing), "%s",
 		 session->missing ? session->missing : "");
+	session->header = header;
 	output_sidecar(&session->output, sidecar_format_header(&header));
 	output_sidecar(&session->output, sidecar_format_anchor(config->first));
 }
@@ -215,6 +228,7 @@ static int copy_config(struct session *session, const struct session_config *con
 	session->is_fast_clock = config->is_fast_clock;
 	session->is_own_only = config->is_own_only;
 	session->ring_size = config->ring_size;
+	parts_init(&session->parts, config);
 	session->begin_ticks = session->drain_now = config->first->ticks;
 	session->begin_ns = config->first->monotonic_ns;
 	session->merge = merge_create();
@@ -233,6 +247,17 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 void session_remove_trace(const char *dir)
 {
 	(void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void dump_state(struct session *session)
+{
+	struct statedump dump;
+
+	if (!session->has_statedump)
+		return;
+	statedump_collect(&dump);
+	session->dump_ns = statedump_write(&dump, &session->output, session->has_state_events);
+	statedump_fini(&dump);
 }
 
 int session_create(const struct session_config *config, struct session **ret_session, char *reterr,
@@ -276,8 +301,10 @@ int session_create(const struct session_config *config, struct session **ret_ses
 		return ret;
 	}
 	write_header(session, config);
-	if (session->backend != &backend_none && session->backend != &backend_fake)
-		statedump_machine(&session->output, set & BRIDGE_SCHED);
+	session->has_statedump =
+		session->backend != &backend_none && session->backend != &backend_fake;
+	session->has_state_events = set & BRIDGE_SCHED;
+	dump_state(session);
 	*ret_session = session;
 	return 0;
 fail:

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "consumerd/parts.h"
 #include "trace/sidecar.h"
 
 /* After stop() a backend has a bounded rest; a limit on it keeps a faulty one from holding us. */
@@ -223,6 +224,28 @@ void session_break(struct session *session, const struct clock_break *item)
 	session->drain_error = -ESTALE;
 }
 
+int session_next_part(struct session *session, struct trace_writer *next, uint32_t number)
+{
+	const struct clock_map *map = session->output.clock_borrow;
+	uint64_t begin_ns = clock_map_ns(map, session->limit);
+	int ret;
+
+	if (begin_ns <= session->dump_ns)
+		return -EBUSY;
+	trace_writer_clock_error(session->output.writer, map->error_ns);
+	ret = output_swap(&session->output, next);
+	if (ret < 0)
+		return ret;
+	session->header.part = number;
+	session->header.begin_ns = begin_ns;
+	output_sidecar(&session->output, sidecar_format_header(&session->header));
+	session_anchor(session, &map->last, map->nr - 1);
+	if (session->backend->retell)
+		session->backend->retell(session->backend_self);
+	session_publish_stats(session);
+	return 0;
+}
+
 void session_publish_stats(struct session *session)
 {
 	struct trace_writer_totals totals = output_totals(&session->output);
@@ -231,6 +254,10 @@ void session_publish_stats(struct session *session)
 	atomic_store_explicit(&session->stats.discarded, totals.discarded, memory_order_relaxed);
 	atomic_store_explicit(&session->stats.bytes, totals.bytes, memory_order_relaxed);
 	atomic_store_explicit(&session->stats.late, session->output.nr_late, memory_order_relaxed);
+	if (session->output.writer)
+		atomic_store_explicit(&session->stats.part_bytes,
+				      trace_writer_totals(session->output.writer).bytes,
+				      memory_order_relaxed);
 	atomic_store_explicit(&session->stats.queued, session->queued, memory_order_relaxed);
 	atomic_store_explicit(&session->stats.error,
 			      session->output.error ? session->output.error : session->drain_error,
@@ -295,6 +322,7 @@ void session_destroy(struct session *session)
 		close(session->bridge);
 	if (session->output.writer)
 		output_close(&session->output, 0);
+	parts_fini(session);
 	write_queue_destroy(session->queue);
 	for (size_t i = 0; i < session->kernel.nr; i++)
 		source_destroy(session->kernel.items[i].source);

@@ -20,6 +20,7 @@
 #include "kernel-bridge/bridge.h"
 #include "trace/clock-break.h"
 #include "trace/merge.h"
+#include "trace/sidecar.h"
 
 #define SESSION_MAX 8 /* at once */
 
@@ -32,10 +33,11 @@ struct session_config {
 	const char *command;	/* what is traced, for the header; or NULL */
 	pid_t pid;		/* traced program; 0: the whole machine's session */
 	bool is_fast_clock;
-	bool is_own_only;	     /* markers of our own user's programs, not of others' */
-	uint64_t ring_size;	     /* bytes per thread; 0: the default */
-	uint64_t kernel_buffer;	     /* bytes per CPU; 0: the backend's default */
-	const char *const *extra;    /* NULL-terminated, or NULL */
+	bool is_own_only; /* markers of our own user's programs, not of others' */
+	uint64_t rotate_bytes, rotate_ns, max_bytes; /* as struct session_parts; 0: none */
+	uint64_t ring_size;			     /* bytes per thread; 0: the default */
+	uint64_t kernel_buffer;			     /* bytes per CPU; 0: the backend's default */
+	const char *const *extra;		     /* NULL-terminated, or NULL */
 	const char *const *markers;  /* patterns, NULL-terminated, or NULL for all */
 	enum clock_kind clock;	     /* what stamps are in */
 	const char *clock_why;	     /* why not the TSC, or NULL */
@@ -49,7 +51,7 @@ struct session_config {
 /* Counts as of the last round. */
 struct session_stats {
 	/* Relaxed, all: figures for people, none of which orders anything. */
-	_Atomic uint64_t events, discarded, bytes, late, queued;
+	_Atomic uint64_t events, discarded, bytes, late, queued, part_bytes;
 	_Atomic int error;
 	_Atomic bool has_kernel_ended; /* before the recording did */
 };
@@ -63,6 +65,20 @@ struct floor {
 struct session_stream {
 	struct source *source;
 	struct floor floor;
+};
+
+/* The parts that a trace is cut into; the control thread's. */
+struct session_parts {
+	uint64_t rotate_bytes, rotate_ns; /* when a part is full; 0: by that, never */
+	uint64_t max_bytes;		  /* of all parts; 0: no limit */
+	uint32_t number;		  /* of the part under way, from 1; 0: it is not cut */
+	uint32_t oldest;		  /* the first that is still there */
+	uint64_t begun_ns, retry_ns;
+	struct trace_writer *next; /* ready, and not yet taken */
+	struct {
+		uint64_t *items; /* bytes by number, less 1; 0: not known yet */
+		size_t nr, capacity;
+	} sizes;
 };
 
 struct session {
@@ -105,6 +121,13 @@ struct session {
 	uint64_t kernel_bytes;	/* pushed in this round */
 	int drain_error;
 	bool is_clock_lost; /* the counter was set back */
+
+	/* What every part of the trace begins with. */
+	struct sidecar_header header;
+	int64_t realtime_offset_ns;
+	bool has_statedump, has_state_events;
+	uint64_t dump_ns; /* of the latest state dump: no other part may begin before it */
+	struct session_parts parts;
 
 	struct session_stats stats;
 };
@@ -168,6 +191,13 @@ void session_anchor(struct session *session, const struct clock_anchor *anchor,
 
 /* What happened to the clocks. After a counter's reset, everything is discarded and counted. */
 void session_break(struct session *session, const struct clock_break *item);
+
+/**
+ * session_next_part() - goes on in another part, from the present limit on.
+ * @next: made with the session's classes and queue; taken over on success
+ * Return: 0; -EBUSY: not yet: the part before is still being closed, or reaches beyond the limit.
+ */
+int session_next_part(struct session *session, struct trace_writer *next, uint32_t number);
 
 /* Brings `stats` up to date. */
 void session_publish_stats(struct session *session);

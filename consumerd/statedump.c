@@ -4,6 +4,11 @@
  */
 #include "consumerd/statedump.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
 /* LTTng's numbers (lttng-statedump-impl.c). */
 enum statedump_type {
 	TYPE_USER_THREAD = 0,
@@ -16,10 +21,10 @@ enum statedump_status {
 	STATUS_DEAD = 7,
 };
 
-struct dump {
-	struct output *output;
+/* Where state events go. */
+struct state_events {
 	const struct trace_event_class *class;
-	struct trace_stream_writer *stream; /* NULL: no events wanted, or none possible */
+	struct trace_stream_writer *stream;
 };
 
 static struct trace_event_class *process_state_class(void)
@@ -64,13 +69,13 @@ static enum statedump_status status_of(char state)
 	}
 }
 
-static void write_state_event(struct dump *dump, const struct procfs_thread *thread)
+static void write_state_event(const struct state_events *events, const struct procfs_thread *thread)
 {
 	uint8_t payload[128];
 	struct payload_builder builder = {.bytes = payload, .capacity = sizeof(payload)};
 	struct trace_event event = {
 		.stamp = thread->thread.ns,
-		.class = dump->class,
+		.class = events->class,
 		.payload = payload,
 		.pid = -1,
 		.tid = 0,
@@ -90,55 +95,96 @@ static void write_state_event(struct dump *dump, const struct procfs_thread *thr
 	payload_uint(&builder, 4, (uint32_t)thread->cpu);
 	event.payload_size = builder.size;
 	/* A failure to write shows in the output's other streams as well, and is told there. */
-	(void)trace_stream_append(dump->stream, &event);
+	(void)trace_stream_append(events->stream, &event);
+}
+
+static void add_line(struct statedump *dump, char *line)
+{
+	char **slot = line ? array_push(&dump->lines) : NULL;
+
+	if (slot)
+		*slot = line;
+	else
+		free(line);
+	if (!slot)
+		dump->has_no_memory = true;
 }
 
 static void dump_thread(void *arg, const struct procfs_thread *thread, bool is_process_start)
 {
-	struct dump *dump = arg;
+	struct statedump *dump = arg;
+	struct procfs_thread *slot = array_push(&dump->threads);
+	struct sidecar_process process;
 
-	output_sidecar(dump->output, sidecar_format_thread(&thread->thread));
-	if (is_process_start)
-		statedump_process(dump->output, thread->thread.pid);
-	if (dump->stream)
-		write_state_event(dump, thread);
+	if (slot)
+		*slot = *thread;
+	else
+		dump->has_no_memory = true;
+	add_line(dump, sidecar_format_thread(&thread->thread));
+	if (is_process_start && procfs_read_process(thread->thread.pid, &process) == 0)
+		add_line(dump, sidecar_format_process(&process));
 }
 
 static void dump_irq(void *arg, const struct sidecar_irq *irq)
 {
-	output_sidecar(arg, sidecar_format_irq(irq));
+	add_line(arg, sidecar_format_irq(irq));
 }
 
 static void dump_device(void *arg, const struct sidecar_device *device)
 {
-	output_sidecar(arg, sidecar_format_device(device));
+	add_line(arg, sidecar_format_device(device));
 }
 
-/* Gets ready to write events. On failure there are none. */
-static void open_events(struct dump *dump)
+void statedump_collect(struct statedump *ret_dump)
+{
+	*ret_dump = (struct statedump){0};
+	procfs_each_irq(dump_irq, ret_dump);
+	procfs_each_device(dump_device, ret_dump);
+	procfs_each_thread(dump_thread, ret_dump);
+}
+
+/* Gets ready to write events. Return: 0 or -errno: there are none. */
+static int open_events(struct output *output, struct state_events *ret_events)
 {
 	struct trace_event_class *class = process_state_class();
+	int ret;
 
 	if (!class)
-		return;
-	if (trace_writer_class(dump->output->writer, class, &dump->class) < 0) {
+		return -ENOMEM;
+	ret = trace_writer_class(output->writer, class, &ret_events->class);
+	if (ret < 0) {
 		event_class_destroy(class);
-		return;
+		return ret;
 	}
-	if (trace_writer_stream(dump->output->writer, TRACE_KERNEL, "statedump_0", 0,
-				&dump->stream) < 0)
-		dump->stream = NULL;
+	return trace_writer_stream(output->writer, TRACE_KERNEL, "statedump_0", 0,
+				   &ret_events->stream);
 }
 
-void statedump_machine(struct output *output, bool with_events)
+uint64_t statedump_write(struct statedump *dump, struct output *output, bool with_events)
 {
-	struct dump dump = {.output = output};
+	struct state_events events;
+	uint64_t last_ns = 0;
 
-	if (with_events)
-		open_events(&dump);
-	procfs_each_irq(dump_irq, output);
-	procfs_each_device(dump_device, output);
-	procfs_each_thread(dump_thread, &dump);
+	for (size_t i = 0; i < dump->lines.nr; i++)
+		output_sidecar(output, dump->lines.items[i]);
+	dump->lines.nr = 0;
+	if (dump->has_no_memory)
+		output_sidecar(output, NULL);
+	with_events = with_events && open_events(output, &events) == 0;
+	for (size_t i = 0; i < dump->threads.nr; i++) {
+		last_ns = dump->threads.items[i].thread.ns;
+		if (with_events)
+			write_state_event(&events, &dump->threads.items[i]);
+	}
+	return last_ns;
+}
+
+void statedump_fini(struct statedump *dump)
+{
+	for (size_t i = 0; i < dump->lines.nr; i++)
+		free(dump->lines.items[i]);
+	array_fini(&dump->lines);
+	array_fini(&dump->threads);
 }
 
 void statedump_process(struct output *output, int32_t pid)

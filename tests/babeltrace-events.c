@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/babeltrace-events.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 struct sink {
@@ -69,17 +72,19 @@ static int add_domain(bt_graph *graph, const bt_plugin *ctf, const bt_component_
 		bt_plugin_borrow_source_component_class_by_name_const(ctf, "fs");
 	bt_value *params = bt_value_map_create(), *inputs = bt_value_array_create();
 	const bt_component_source *source;
-	char path[4096];
+	char path[4096], name[4096];
 	struct stat st;
 	int ret = -1;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, domain);
+	/* A component's name is its own. */
+	snprintf(name, sizeof(name), "%s", path);
 	if (stat(path, &st) < 0) {
 		ret = 0;
 	} else {
 		bt_value_array_append_string_element(inputs, path);
 		bt_value_map_insert_entry(params, "inputs", inputs);
-		if (bt_graph_add_source_component(graph, class, domain, params,
+		if (bt_graph_add_source_component(graph, class, name, params,
 						  BT_LOGGING_LEVEL_WARNING,
 						  &source) == BT_GRAPH_ADD_COMPONENT_STATUS_OK)
 			ret = connect_source(graph, source, muxer);
@@ -87,6 +92,38 @@ static int add_domain(bt_graph *graph, const bt_plugin *ctf, const bt_component_
 	bt_value_put_ref(inputs);
 	bt_value_put_ref(params);
 	return ret;
+}
+
+static int add_domains(bt_graph *graph, const bt_plugin *ctf, const bt_component_filter *muxer,
+		       const char *dir)
+{
+	int ret = add_domain(graph, ctf, muxer, dir, "kernel");
+
+	return ret < 0 ? ret : add_domain(graph, ctf, muxer, dir, "user");
+}
+
+static int is_part(const struct dirent *entry)
+{
+	return !strncmp(entry->d_name, "part-", 5);
+}
+
+/* A trace, or all the parts it was cut into. */
+static int add_trace(bt_graph *graph, const bt_plugin *ctf, const bt_component_filter *muxer,
+		     const char *dir)
+{
+	struct dirent **parts;
+	char path[4096];
+	int nr = scandir(dir, &parts, is_part, alphasort), ret = 0;
+
+	for (int i = 0; i < nr; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, parts[i]->d_name);
+		if (ret == 0)
+			ret = add_domains(graph, ctf, muxer, path);
+		free(parts[i]);
+	}
+	if (nr >= 0)
+		free(parts);
+	return nr > 0 ? ret : add_domains(graph, ctf, muxer, dir);
 }
 
 static int add_sink(bt_graph *graph, const bt_component_filter *muxer, struct sink *sink)
@@ -118,8 +155,7 @@ int babeltrace_read(const char *dir, void (*on_message)(void *arg, const bt_mess
 		    graph, bt_plugin_borrow_filter_component_class_by_name_const(utils, "muxer"),
 		    "muxer", NULL, BT_LOGGING_LEVEL_WARNING,
 		    &muxer) == BT_GRAPH_ADD_COMPONENT_STATUS_OK &&
-	    add_domain(graph, ctf, muxer, dir, "kernel") == 0 &&
-	    add_domain(graph, ctf, muxer, dir, "user") == 0 && add_sink(graph, muxer, &sink) == 0 &&
+	    add_trace(graph, ctf, muxer, dir) == 0 && add_sink(graph, muxer, &sink) == 0 &&
 	    bt_graph_run(graph) == BT_GRAPH_RUN_STATUS_OK)
 		ret = 0;
 	bt_graph_put_ref(graph);

@@ -9,7 +9,7 @@
 
 /**
  * babeltrace_read() - reads both domains of a trace, merged by babeltrace2's muxer.
- * @dir: TRACE, which holds kernel/ or user/ or both
+ * @dir: TRACE, which holds kernel/ or user/ or both, or parts that do
  * @on_message: each message, borrowed for the call
  * Return: 0 at the end; -1 when babeltrace2 refuses the trace (it says why on stderr).
  */

@@ -226,6 +226,18 @@ char *sidecar_format_missing(uint64_t ns, const char *sentence)
 	return line_end(&line);
 }
 
+char *sidecar_format_deleted_part(uint32_t number, uint64_t ns)
+{
+	struct line line;
+	struct json_writer *json = line_begin(&line, "deleted_part");
+
+	if (!json)
+		return NULL;
+	json_u64(json, "ns", ns);
+	json_u64(json, "part", number);
+	return line_end(&line);
+}
+
 char *sidecar_format_end(uint64_t end_ns, uint64_t events, uint64_t discarded,
 			 uint32_t clock_error_ns)
 {

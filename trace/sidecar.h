@@ -37,7 +37,7 @@ struct sidecar_thread {
 	uint64_t ns;	    /* from when on */
 	int32_t tid, pid;   /* the host's */
 	int32_t vtid, vpid; /* as it knows itself; equal without namespaces */
-	uint64_t pid_ns;    /* inode of its pid namespace, where that is not the recorder's; else 0 */
+	uint64_t pid_ns; /* inode of its pid namespace, where that is not the recorder's; else 0 */
 	char comm[16];
 	char name[64];	      /* from MARKER_THREAD, or "" */
 	char state;	      /* at ns, as /proc/PID/stat: R S D T ...; 0: not known */
@@ -140,6 +140,7 @@ char *sidecar_format_segment(const struct clock_segment *segment);
 char *sidecar_format_break(const struct clock_break *item);
 /* What turned out at @ns not to be recorded, and why; read into the header's `missing`. */
 char *sidecar_format_missing(uint64_t ns, const char *sentence);
+char *sidecar_format_deleted_part(uint32_t number, uint64_t ns);
 char *sidecar_format_end(uint64_t end_ns, uint64_t events, uint64_t discarded,
 			 uint32_t clock_error_ns);
 

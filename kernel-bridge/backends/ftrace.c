@@ -209,6 +209,16 @@ static int ftrace_exclude(void *self, pid_t tid)
 	return ask(ftrace, BRIDGE_EXCLUDE, tid);
 }
 
+static void ftrace_retell(void *self)
+{
+	struct ftrace *ftrace = self;
+
+	for (int part = 0; part < BRIDGE_NR_PARTS; part++)
+		for (int i = 0; i < ftrace->parts[part].nr_streams; i++)
+			memset(&ftrace->parts[part].streams[i].names, 0,
+			       sizeof(ftrace->parts[part].streams[i].names));
+}
+
 static int ftrace_stop(void *self)
 {
 	struct ftrace *ftrace = self;
@@ -228,6 +238,7 @@ const struct backend backend_ftrace = {
 	.attach = ftrace_attach,
 	.exclude = ftrace_exclude,
 	.drain = ftrace_drain,
+	.retell = ftrace_retell,
 	.stop = ftrace_stop,
 	.close = ftrace_close,
 };

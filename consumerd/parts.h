@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parts.h - cuts a recording into parts, and deletes the oldest ones: DIR/part-000001, ...
+ *
+ * The control thread makes a part's folder and reads the state of the machine for it; the collector
+ * goes over to it between two emissions, so that nothing in it is earlier than in the part before.
+ */
+#ifndef CONSUMERD_PARTS_H
+#define CONSUMERD_PARTS_H
+
+#include "consumerd/session.h"
+
+struct collector;
+
+/* How often parts_step() is due. */
+#define PARTS_STEP_MS 50
+
+/* Takes over what @config wants. */
+void parts_init(struct session_parts *parts, const struct session_config *config);
+
+/**
+ * parts_make_folder() - the recording's folder, for the first part.
+ * @ret_part: the folder of that part, which is not made
+ * Return: 0; -EEXIST @dir is not empty; -ENAMETOOLONG, -errno.
+ */
+int parts_make_folder(const char *dir, char *ret_part, size_t size);
+
+/* Begins the next part where it is due, deletes what is too much. */
+void parts_step(struct session *session, struct collector *collector);
+
+/* Takes back a part that was made ready and not begun. */
+void parts_fini(struct session *session);
+
+#endif
