@@ -104,7 +104,7 @@ struct process {
 	uint64_t pool_wanted_ns;
 	unsigned key;			/* pthread_key_t */
 	struct control_page wish;	/* a consistent copy, under the lock */
-	char message[WIRE_MAX_MESSAGE]; /* under the lock */
+	_Alignas(uint64_t) char message[WIRE_MAX_MESSAGE]; /* under the lock */
 };
 extern struct process process;
 
