@@ -36,6 +36,7 @@
 #define rendezvous_control_publish weft_rendezvous_control_publish
 #define rendezvous_file weft_rendezvous_file
 #define rendezvous_folder weft_rendezvous_folder
+#define rendezvous_folder_check weft_rendezvous_folder_check
 #define ring_arm weft_ring_arm
 #define ring_copy weft_ring_copy
 #define ring_create weft_ring_create
