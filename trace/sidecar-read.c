@@ -293,6 +293,7 @@ static size_t nr_bytes(const struct sidecar *sidecar)
 	       sidecar->irqs.nr * sizeof(*sidecar->irqs.items) +
 	       sidecar->devices.nr * sizeof(*sidecar->devices.items) +
 	       sidecar->losses.nr * sizeof(*sidecar->losses.items) +
+	       sidecar->problems.nr * sizeof(*sidecar->problems.items) +
 	       sidecar->anchors.nr * sizeof(*sidecar->anchors.items) +
 	       sidecar->segments.nr * sizeof(*sidecar->segments.items) +
 	       sidecar->breaks.nr * sizeof(*sidecar->breaks.items);
@@ -399,6 +400,7 @@ int sidecar_append(struct sidecar *sidecar, struct sidecar *later)
 	append_array(ret, &sidecar->irqs, &later->irqs);
 	append_array(ret, &sidecar->devices, &later->devices);
 	append_array(ret, &sidecar->losses, &later->losses);
+	append_array(ret, &sidecar->problems, &later->problems);
 	append_array(ret, &sidecar->anchors, &later->anchors);
 	append_array(ret, &sidecar->segments, &later->segments);
 	append_array(ret, &sidecar->breaks, &later->breaks);
