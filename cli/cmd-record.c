@@ -207,6 +207,30 @@ static void close_bridge(struct recorder *recorder)
 	recorder->bridge.fd = -1;
 }
 
+static json_t *session_request(const struct recorder *recorder, const char *command)
+{
+	return json_pack("{s:s, s:I}", "command", command, "session", recorder->session);
+}
+
+/*
+ * Shows consumerd that we know of the session, which it takes back otherwise. Once that is on its
+ * way the recording is on; should consumerd end now, watch() says so. Return: 0 or -1, having said
+ * why not.
+ */
+static int confirm(struct recorder *recorder)
+{
+	int ret = daemon_send(&recorder->link, session_request(recorder, "status"), -1);
+	json_t *answer = ret == 0 ? daemon_receive(&recorder->link) : NULL;
+
+	if (answer && !json_is_true(json_object_get(answer, "ok")))
+		ret = -1;
+	json_decref(answer);
+	if (ret == 0)
+		return 0;
+	log_error("record: weft-consumerd ended before the recording began");
+	return -1;
+}
+
 /* Return: 0 or -1, having said why not. */
 static int start(struct recorder *recorder)
 {
@@ -244,7 +268,7 @@ static int start(struct recorder *recorder)
 		if (recorder->options.pid &&
 		    program_why_unmarked(recorder->options.pid, why, sizeof(why)))
 			log_warning("record: %s", why);
-		ret = 0;
+		ret = confirm(recorder);
 	}
 	json_decref(answer);
 	return ret;
@@ -317,11 +341,6 @@ static void say_problem(struct recorder *recorder, const json_t *answer)
 	recorder->has_said_problem = true;
 }
 
-static json_t *session_request(const struct recorder *recorder, const char *command)
-{
-	return json_pack("{s:s, s:I}", "command", command, "session", recorder->session);
-}
-
 /* Return: false when the daemon is gone. */
 static bool show_status(struct recorder *recorder)
 {
@@ -374,7 +393,7 @@ static bool watch(struct recorder *recorder)
 			recorder->is_over = true;
 		if (recorder->end_ns && now_ns() >= recorder->end_ns)
 			recorder->is_over = true;
-		if (recorder->link.fd >= 0 && (fds[2].revents || now_ns() >= next_status)) {
+		if (is_alive && (fds[2].revents || now_ns() >= next_status)) {
 			next_status = now_ns() + STATUS_INTERVAL_MS * NS_PER_MS;
 			if (!show_status(recorder)) {
 				clear_progress(recorder);
@@ -526,8 +545,10 @@ static int run(int argc, char **argv)
 	struct recorder *recorder = calloc(1, sizeof(*recorder));
 	int ret;
 
-	if (!recorder)
+	if (!recorder) {
+		log_error("record: no memory");
 		return CLI_ERROR;
+	}
 	recorder->link.fd = recorder->signal_fd = recorder->pid_fd = recorder->bridge.fd = -1;
 	recorder->shows_progress = isatty(STDERR_FILENO);
 	ret = record_options_parse(argc, argv, &recorder->options);

@@ -238,19 +238,34 @@ static json_t *receive(struct daemon_link *link)
 	return answer;
 }
 
-json_t *daemon_ask_with(struct daemon_link *link, json_t *request, int fd)
+int daemon_send(struct daemon_link *link, json_t *request, int fd)
 {
 	char *text = request ? json_dumps(request, JSON_COMPACT) : NULL;
-	json_t *answer = NULL;
+	int ret = -EPIPE;
 
 	json_decref(request);
-	if (text && link->fd >= 0 && send_all(link->fd, text, strlen(text), fd) == 0 &&
-	    send_all(link->fd, "\n", 1, -1) == 0)
-		answer = receive(link);
+	if (text && link->fd >= 0)
+		ret = send_all(link->fd, text, strlen(text), fd);
+	if (ret == 0)
+		ret = send_all(link->fd, "\n", 1, -1);
 	free(text);
+	if (ret < 0)
+		daemon_disconnect(link);
+	return ret;
+}
+
+json_t *daemon_receive(struct daemon_link *link)
+{
+	json_t *answer = link->fd >= 0 ? receive(link) : NULL;
+
 	if (!answer)
 		daemon_disconnect(link);
 	return answer;
+}
+
+json_t *daemon_ask_with(struct daemon_link *link, json_t *request, int fd)
+{
+	return daemon_send(link, request, fd) < 0 ? NULL : daemon_receive(link);
 }
 
 json_t *daemon_ask(struct daemon_link *link, json_t *request)

@@ -45,6 +45,10 @@ json_t *daemon_ask(struct daemon_link *link, json_t *request);
 /* As daemon_ask(), with a descriptor that the daemon then has as well; -1: none. */
 json_t *daemon_ask_with(struct daemon_link *link, json_t *request, int fd);
 
+/* The two halves of it. daemon_send(), return: 0 it is on its way; -errno. */
+int daemon_send(struct daemon_link *link, json_t *request, int fd);
+json_t *daemon_receive(struct daemon_link *link);
+
 void daemon_disconnect(struct daemon_link *link);
 
 #endif

@@ -59,19 +59,20 @@ int program_find(const char *name, char *ret_path)
 	return ret;
 }
 
-static void set_preload(const char *preload)
+/* Return: 0 or -ENOMEM. */
+static int set_preload(const char *preload)
 {
 	const char *before = getenv("LD_PRELOAD");
 	char *text;
+	int ret;
 
-	if (!before || !*before) {
-		setenv("LD_PRELOAD", preload, 1);
-		return;
-	}
+	if (!before || !*before)
+		return setenv("LD_PRELOAD", preload, 1) < 0 ? -ENOMEM : 0;
 	if (asprintf(&text, "%s:%s", preload, before) < 0)
-		return;
-	setenv("LD_PRELOAD", text, 1);
+		return -ENOMEM;
+	ret = setenv("LD_PRELOAD", text, 1) < 0 ? -ENOMEM : 0;
 	free(text);
+	return ret;
 }
 
 /* The terminal's ^C and hang-up are not for a program in the background, nor is its input. */
@@ -95,10 +96,11 @@ static void become(char *const *argv, const char *preload, const sigset_t *signa
 	sigprocmask(SIG_SETMASK, signals, NULL);
 	if (read(go_fd, &byte, 1) != 1)
 		_exit(127);
-	if (preload)
-		set_preload(preload);
-	execvp(argv[0], argv);
-	error = errno;
+	error = preload ? -set_preload(preload) : 0;
+	if (!error) {
+		execvp(argv[0], argv);
+		error = errno;
+	}
 	if (write(error_fd, &error, sizeof(error)) < 0)
 		_exit(126);
 	_exit(127);

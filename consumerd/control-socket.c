@@ -168,8 +168,6 @@ static int answer_line(struct control *control, struct client *client, const cha
 		requests_answer(&control->recordings, request, client->fd, &client->passed);
 	int ret = send_answer(client, answer);
 
-	if (ret < 0)
-		requests_take_back(&control->recordings);
 	json_decref(request);
 	json_decref(answer);
 	return ret;
@@ -226,7 +224,7 @@ static int serve_client(struct control *control, struct client *client)
 	ssize_t got = receive(client);
 
 	if (got < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		return errno == EAGAIN || errno == EINTR || errno == ENOMEM ? 0 : -errno;
 	if (got == 0)
 		return -EPIPE;
 	client->used += (size_t)got;

@@ -23,6 +23,9 @@
  *	-> {"ok":true, "pid":..., "memory":bytes resident, "sessions":[as status, "detached":false],
  *	    "programs":[{"pid":..., "comm":..., "events":..., "refused":..., "rings":...}]}
  *
+ * Who starts a session asks for its status next: one whose starter leaves without having asked
+ * is taken back, folder and all, for its answer may not have arrived.
+ *
  * Failure: {"ok":false, "error":"one sentence"}. A session ends with the connection that started
  * it, unless it was started with "detach":true: then with its program, or "duration_ns" after all
  * was on, where these are not 0. "pid" 0: no program; the session is the whole machine's. Empty or

@@ -195,11 +195,11 @@ static void add_recording(struct recordings *recordings, struct session *session
 	json_int_t duration = json_integer_value(json_object_get(request, "duration_ns"));
 	struct recording *recording = &recordings->items[recordings->nr++];
 
-	recordings->has_started = true;
 	*recording = (struct recording){
 		.session = session,
 		.number = session->number,
 		.owner_fd = is_detached ? -1 : fd,
+		.starter_fd = fd,
 		.pid_fd = -1,
 	};
 	if (is_detached && session->pid > 0)
@@ -454,11 +454,20 @@ static json_t *answer_list(const struct recordings *recordings)
 			 places_list(recordings->places));
 }
 
+/* Who asks about its recording has heard of it. */
+static void note_known(struct recordings *recordings, const json_t *request, int fd)
+{
+	struct recording *recording = recording_of(recordings, request);
+
+	if (recording && recording->starter_fd == fd)
+		recording->starter_fd = -1;
+}
+
 json_t *requests_answer(struct recordings *recordings, const json_t *request, int fd, int *passed)
 {
 	const char *command = text_of(request, "command");
 
-	recordings->has_started = false;
+	note_known(recordings, request, fd);
 	if (!strcmp(command, "start"))
 		return answer_start(recordings, request, fd, passed);
 	if (!strcmp(command, "status"))
@@ -470,26 +479,27 @@ json_t *requests_answer(struct recordings *recordings, const json_t *request, in
 	return failure("no such command");
 }
 
-void requests_take_back(struct recordings *recordings)
+/* The answer to its start did not arrive: nobody knows of it. */
+static void take_back(struct recordings *recordings, struct recording *recording)
 {
-	struct recording *last;
-	char *dir;
+	char *dir = recording->session->dir; /* stolen: this may be for want of memory */
 
-	if (!recordings->has_started)
-		return;
-	last = &recordings->items[recordings->nr - 1];
-	dir = strdup(last->session->dir);
-	end_recording(recordings, last);
-	if (dir)
-		session_remove_trace(dir);
+	recording->session->dir = NULL;
+	end_recording(recordings, recording);
+	session_remove_trace(dir);
 	free(dir);
 }
 
 void requests_disconnect(struct recordings *recordings, int fd)
 {
-	for (uint32_t i = recordings->nr; i-- > 0;)
-		if (recordings->items[i].owner_fd == fd)
-			end_recording(recordings, &recordings->items[i]);
+	for (uint32_t i = recordings->nr; i-- > 0;) {
+		struct recording *recording = &recordings->items[i];
+
+		if (recording->starter_fd == fd && recording->session)
+			take_back(recordings, recording);
+		else if (recording->owner_fd == fd)
+			end_recording(recordings, recording);
+	}
 }
 
 void requests_end(struct recordings *recordings)

@@ -15,6 +15,7 @@ struct recording {
 	struct session *session; /* NULL: somebody else stopped it, and its owner is still to see */
 	uint32_t number;
 	int owner_fd;	      /* the connection it ends with; -1: detached */
+	int starter_fd;	      /* the connection that has yet to show that it knows; -1: it has */
 	int pid_fd;	      /* detached: the program it ends with; -1: none */
 	uint64_t deadline_ns; /* detached: when its time is up; 0: never */
 	json_t *ended;	      /* without a session: what its owner is told */
@@ -23,7 +24,6 @@ struct recording {
 struct recordings {
 	struct recording items[SESSION_MAX];
 	uint32_t nr, last_number;
-	bool has_started; /* the last request started the last of them */
 	struct collector *collector;
 	struct places *places; /* of other users; NULL: not served. The recordings' owner's */
 	enum clock_kind clock; /* of those that run */
@@ -48,13 +48,10 @@ int requests_watch(const struct recordings *recordings, int *ret_fds);
 /* Ends the detached recordings whose program has ended, or whose time is up. */
 void requests_expire(struct recordings *recordings);
 
-/* The last answer did not arrive: what it started nobody knows of, and so it never was. */
-void requests_take_back(struct recordings *recordings);
-
 /* Cuts the recordings that are to be cut. */
 void requests_step_parts(struct recordings *recordings);
 
-/* Ends the sessions of a connection that is gone. */
+/* Ends the sessions of a connection that is gone; those that it never asked about never were. */
 void requests_disconnect(struct recordings *recordings, int fd);
 
 /* Ends all sessions. */
