@@ -4,5 +4,13 @@ check_PROGRAMS += tests/stress/counted tests/stress/check-counted
 tests_stress_counted_SOURCES = tests/stress/counted.c tests/stress/counted.h
 tests_stress_counted_LDADD = -lpthread
 tests_stress_check_counted_SOURCES = tests/stress/check-counted.c tests/stress/counted.h
-EXTRA_DIST += tests/stress/stress.sh tests/stress/kill.sh
+EXTRA_DIST += tests/stress/stress.sh tests/stress/kill.sh tests/stress/faults.sh \
+	tests/stress/conserve.sh
 dist_check_SCRIPTS += tests/stress/test-kill.sh
+# -rpath makes a shared library of one that is not installed.
+check_LTLIBRARIES += tests/stress/fault-preload.la
+tests_stress_fault_preload_la_SOURCES = tests/stress/fault-preload.c
+tests_stress_fault_preload_la_CFLAGS = $(AM_CFLAGS) -fno-optimize-sibling-calls
+tests_stress_fault_preload_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+tests_stress_fault_preload_la_LIBADD = -ldl
+dist_check_SCRIPTS += tests/stress/test-faults.sh tests/stress/test-conserve.sh

@@ -2,11 +2,12 @@
 /*
  * counted.c - writes numbered markers from several threads and publishes how far each one is.
  *
- *	counted [-t THREADS] [-n EVENTS, each] [-p PAUSE_US] [-b BURST] [-s STATUS] [-c] [-T] FILE
+ *	counted [-t THREADS] [-n EVENTS, each] [-p PAUSE_US] [-b BURST] [-s STATUS] [-c] [-T]
+ *		[-w GO] FILE
  *
  * Without -n until SIGTERM. -b: markers between two pauses (1). -c: a system call with each
- * marker. -T: publishes the time of each attempt, needs -n. Prints one line at its end, so that a
- * test sees that it came there.
+ * marker. -T: publishes the time of each attempt, needs -n. -w: begins when there is a file GO.
+ * Prints one line at its end, so that a test sees that it came there.
  */
 #include "tests/stress/counted.h"
 
@@ -117,10 +118,11 @@ int main(int argc, char **argv)
 	struct sigaction action = {.sa_handler = end};
 	pthread_t threads[COUNTED_MAX_THREADS];
 	unsigned long nr_threads = 2;
+	const char *go = NULL;
 	bool has_times = false;
 	int option, ret, status = 0;
 
-	while ((option = getopt(argc, argv, "t:n:p:b:s:cT")) >= 0) {
+	while ((option = getopt(argc, argv, "t:n:p:b:s:cTw:")) >= 0) {
 		if (option == 't')
 			nr_threads = strtoul(optarg, NULL, 10);
 		else if (option == 'n')
@@ -135,6 +137,8 @@ int main(int argc, char **argv)
 			has_calls = true;
 		else if (option == 'T')
 			has_times = true;
+		else if (option == 'w')
+			go = optarg;
 	}
 	if (optind + 1 != argc || nr_threads < 1 || nr_threads > COUNTED_MAX_THREADS || !burst ||
 	    (has_times && nr_events > UINT32_MAX))
@@ -145,6 +149,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	sigaction(SIGTERM, &action, NULL);
+	while (go && access(go, F_OK) < 0 && !is_over)
+		usleep(1000);
 	for (unsigned long i = 0; i < nr_threads; i++)
 		if (pthread_create(&threads[i], NULL, run, (void *)(uintptr_t)i))
 			return 2;
