@@ -135,7 +135,8 @@ END
 	until_true grep -q first out2
 	"$WEFT" record --kernel=none -p "$(sed -n 's/^pid //p' out2)" -d 0.1 -o other >out 2>err
 	is "of one that runs there already, -p says what it cannot see" "$(grep -c 'bind-mount that folder' err)" 1
-	kill -INT $record "$program"
+	kill -INT $record
+	kill "$program"
 	wait $record "$program" 2>/dev/null
 else
 	skip_each "needs root and mount namespaces" "a program in another root runs as always" \
