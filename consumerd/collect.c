@@ -422,9 +422,9 @@ static void run_commands(struct collector *collector)
 	struct cds_wfcq_node *node;
 	uint64_t count;
 
-	/* Only its reset matters. */
+	/* Only its reset matters. One that stays set ends each sleep at once: sleep here. */
 	if (read(collector->wake_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
-		return;
+		usleep(MIN_SLEEP_MS * 1000);
 	while ((node = __cds_wfcq_dequeue_blocking(&collector->queue_head,
 						   &collector->queue_tail))) {
 		struct command *command = caa_container_of(node, struct command, node);

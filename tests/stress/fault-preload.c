@@ -324,22 +324,26 @@ static ssize_t part_of(bool is_to_fail, size_t size)
 	return fault.error ? -1 : (ssize_t)(size / 2);
 }
 
-/* Words between threads and processes do not fail in the kernel as files do. */
-static bool can_fail(int fd)
+/* What a descriptor is: S_IFREG...; 0: an eventfd and the like. */
+static mode_t kind_of(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) != 0 && !S_ISFIFO(st.st_mode);
+	return fstat(fd, &st) == 0 ? st.st_mode & S_IFMT : 0;
 }
 
+/* Words between threads and processes do not fail in the kernel as files do. */
 ssize_t read(int fd, void *bytes, size_t size)
 {
-	return can_fail(fd) && is_failing("read") ? -1 : syscall(SYS_read, fd, bytes, size);
+	return kind_of(fd) != S_IFIFO && is_failing("read") ? -1
+							    : syscall(SYS_read, fd, bytes, size);
 }
 
+/* Nor does the word to an eventfd; that it cannot be taken back is survived. */
 ssize_t write(int fd, const void *bytes, size_t size)
 {
-	ssize_t part = part_of(can_fail(fd) && is_failing("write"), size);
+	mode_t kind = kind_of(fd);
+	ssize_t part = part_of(kind != 0 && kind != S_IFIFO && is_failing("write"), size);
 
 	return part < 0 ? -1 : syscall(SYS_write, fd, bytes, (size_t)part);
 }

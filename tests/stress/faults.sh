@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# faults.sh [-j JOBS] [-q] [TARGET...] - makes every call of weft-consumerd, weft-bridge and weft record fail, one by one,
+# faults.sh [-j JOBS] [-q] [-p POINT] [TARGET...] - makes every call of weft-consumerd, weft-bridge and weft record fail, one by one,
 # in very short recordings, and looks at what becomes of them.
 #
 # A clean run lists the calls (fault-preload.c). Each place that calls fails at its first, second and last time, with each
@@ -8,14 +8,16 @@
 # crash, no hang (20 s); the program ran undisturbed and the trace opens, or record says in one line why it could not start
 # and leaves no folder; what is missing in the trace is told on the screen; nothing is left running or in tracefs.
 #
-# -q: a few points only. KERNELS: what is given to --kernel in turn (none default). KEEP: a folder to keep failed runs in.
+# -q: a few points only. -p: one point, as in the line of one that failed. KERNELS: what is given to --kernel in turn (none default). KEEP: a folder to keep failed runs in.
 # Prints a line for each failure, and a table. Exits 1 when something failed, 77 when there is nothing to try.
 . "$(dirname "$0")/stress.sh"
 jobs=3
 is_quick=
-while getopts j:q option; do
+point=
+while getopts j:p:q option; do
 	case $option in
 	j) jobs=$OPTARG ;;
+	p) point=$OPTARG ;;
 	q) is_quick=1 ;;
 	*) exit 2 ;;
 	esac
@@ -186,11 +188,20 @@ run_point() {
 	rm -rf "$dir"
 }
 
-for kernel in $kernels; do
-	for target in $targets; do
-		list_points "$target" "$kernel"
+list_all_points() {
+	local kernel target
+	for kernel in $kernels; do
+		for target in $targets; do
+			list_points "$target" "$kernel"
+		done
 	done
-done >"$stress_dir/points"
+}
+
+if [ -n "$point" ]; then
+	echo "$point"
+else
+	list_all_points
+fi >"$stress_dir/points"
 [ -z "$is_quick" ] || shuf -n 40 "$stress_dir/points" -o "$stress_dir/points"
 [ -s "$stress_dir/points" ] || exit 77
 echo "faults: $(wc -l <"$stress_dir/points") points, $jobs at once"

@@ -13,4 +13,11 @@ for target in weft-consumerd weft-bridge weft; do
 		sh -c "grep -v '^weft' '$tap_dir/faults'; false" ;;
 	esac
 done
+
+# is_survived SENTENCE POINT: a point that once was not.
+is_survived() {
+	ok "$1" bash "$top_srcdir/tests/stress/faults.sh" -p "$2"
+}
+
+is_survived "who cannot read what wakes it does its work nevertheless" "weft-consumerd none read 0 1 0 EIO"
 done_testing
