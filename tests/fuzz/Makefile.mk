@@ -17,6 +17,11 @@ tests_fuzz_fuzz_replay_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_replay_LDADD = $(fuzz_libs)
 EXTRA_DIST += tests/fuzz/corpus tests/stress/fuzz.sh
 
+# Whole programs against damage.
+check_PROGRAMS += tests/system/damage
+tests_system_damage_SOURCES = tests/system/damage.c
+dist_check_SCRIPTS += tests/system/test-damage.sh
+
 fuzz_programs = tests/fuzz/fuzz-metadata tests/fuzz/fuzz-packets tests/fuzz/fuzz-index \
 	tests/fuzz/fuzz-sidecar tests/fuzz/fuzz-trace tests/fuzz/fuzz-analyses \
 	tests/fuzz/fuzz-notes tests/fuzz/fuzz-announcements tests/fuzz/fuzz-rings \

@@ -107,6 +107,26 @@ static void test_loss(void)
 	end();
 }
 
+/* Markers of three threads are missing, told from the last one back, two of them since one time. */
+static void test_losses(void)
+{
+	struct sidecar_loss losses[] = {
+		{.source = "thread 1", .begin_ns = 3000, .end_ns = 4000},
+		{.source = "thread 2", .begin_ns = 1000, .end_ns = 1500},
+		{.source = "thread 3", .begin_ns = 1000, .end_ns = 1200},
+	};
+
+	begin();
+	for (size_t i = 0; i < 3; i++)
+		history_add_loss(history, &losses[i]);
+	feed_switch(&feed, 2000, 0, 0, 0, 101);
+	history_finish(history);
+	ok(history->losses.items[0].tid == 2 && history->losses.items[1].tid == 3 &&
+		   history->losses.items[2].tid == 1,
+	   "losses come by their begin, at the same begin as told");
+	end();
+}
+
 static void test_order(void)
 {
 	begin();
@@ -225,6 +245,7 @@ int main(void)
 	test_start();
 	test_identity();
 	test_loss();
+	test_losses();
 	test_order();
 	test_nonsense();
 	return done_testing();

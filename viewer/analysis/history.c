@@ -91,18 +91,33 @@ int history_add_loss(struct history *history, const struct sidecar_loss *loss)
 		item->cpu = number;
 	else if (sscanf(loss->source, "thread %d", &number) == 1)
 		item->tid = number;
-	for (size_t i = history->losses.nr - 1; i > 0 && item[-1].begin_ns > item->begin_ns;
-	     i--, item--) {
-		struct history_loss later = item[-1];
-
-		item[-1] = *item;
-		*item = later;
-	}
+	item->number = history->losses.nr - 1;
+	if (item->number && item[-1].begin_ns > item->begin_ns)
+		history->is_losses_unsorted = true;
 	return 0;
+}
+
+static int compare_losses(const void *a, const void *b)
+{
+	const struct history_loss *x = a, *y = b;
+
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Once, when all are known: a sidecar may hold millions, and in any order. */
+static void sort_losses(struct history *history)
+{
+	if (history->is_losses_unsorted)
+		qsort(history->losses.items, history->losses.nr, sizeof(*history->losses.items),
+		      compare_losses);
+	history->is_losses_unsorted = false;
 }
 
 static void losses_until(struct history *history, uint64_t ns)
 {
+	sort_losses(history);
 	while (history->next_loss < history->losses.nr) {
 		const struct history_loss *loss = &history->losses.items[history->next_loss];
 

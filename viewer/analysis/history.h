@@ -139,7 +139,7 @@ struct history_thread {
 	uint32_t waking;    /* the last one since it was switched in, or NONE */
 	bool is_in_syscall;
 	uint64_t hidden_until;	 /* what it did before is not shown by what it does after */
-	uint64_t marker_loss_ns; /* up to when markers of it are missing; 0: none */
+	uint64_t marker_loss_ns; /* up to when markers of it alone are missing; 0: none */
 	uint64_t nr_switches, nr_wakings, nr_migrations;
 };
 
@@ -172,6 +172,7 @@ struct history_cpu {
 	uint32_t loose_request; /* completed since the last switch, in no interrupt told, or NONE */
 	uint8_t loose_context;	/* of that completion */
 	uint64_t loss_end_ns;	/* end of its latest loss */
+	uint64_t forgotten_at;	/* events before that loss, plus 1; 0: no loss yet */
 	uint64_t last_ns;	/* of its latest event */
 	uint64_t nr_switches;
 };
@@ -214,6 +215,7 @@ struct history_loss {
 	uint64_t begin_ns, end_ns, discarded;
 	int32_t cpu; /* -1: markers of tid, or of all threads when that is -1 as well */
 	int32_t tid;
+	size_t number; /* in the order in which they were told */
 };
 
 struct history {
@@ -234,7 +236,7 @@ struct history {
 	HISTORY_ARRAY(struct stop_item) stops;
 	HISTORY_ARRAY(struct instant_item) instants;
 	HISTORY_ARRAY(struct result_item) results;
-	HISTORY_ARRAY(struct history_loss) losses; /* by begin */
+	HISTORY_ARRAY(struct history_loss) losses; /* from the first event on by begin */
 	struct {
 		uint8_t *items;
 		size_t nr, capacity;
@@ -245,10 +247,12 @@ struct history {
 		end_ns; /* of the kernel's events; begin: HISTORY_OPEN before the first */
 	uint64_t first_ns, last_ns; /* of all events */
 	uint64_t loss_end_ns;	    /* the latest end of the CPUs' losses that have begun */
+	uint64_t marker_loss_ns;    /* the latest end of those of all threads' markers */
 	uint64_t nr_events, nr_kernel_events;
 	uint64_t fault_cost_ns; /* see calls.c */
 	bool wants_markers;	/* scopes and instants are kept */
-	bool has_no_memory;	/* an array could not grow: the pass must fail */
+	bool is_losses_unsorted;
+	bool has_no_memory; /* an array could not grow: the pass must fail */
 };
 
 /* Where events come from is the caller's: a reader, or a test by hand. */

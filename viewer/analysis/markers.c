@@ -59,6 +59,13 @@ static const struct event_info *class_info(const struct history *history, uint32
 	return &history->map.domains[TRACE_USER].items[class];
 }
 
+/* Up to when markers of the thread are missing; 0: none are. */
+static uint64_t loss_end(const struct history *history, const struct history_thread *thread)
+{
+	return thread->marker_loss_ns > history->marker_loss_ns ? thread->marker_loss_ns
+								: history->marker_loss_ns;
+}
+
 static void on_begin(struct history *history, struct history_thread *thread,
 		     const struct event_info *info, const struct trace_event *event)
 {
@@ -66,7 +73,8 @@ static void on_begin(struct history *history, struct history_thread *thread,
 	struct span_item *span;
 
 	/* The same scope again, and events were discarded since: its end was among them. */
-	if (parent != HISTORY_NONE && thread->marker_loss_ns > thread->spans.items[parent].begin &&
+	if (parent != HISTORY_NONE &&
+	    loss_end(history, thread) > thread->spans.items[parent].begin &&
 	    class_info(history, thread->spans.items[parent].class)->stem == info->stem) {
 		thread->spans.items[parent].is_abandoned = true;
 		parent = thread->spans.items[parent].parent;
@@ -181,14 +189,20 @@ void markers_on_event(struct history *history, const struct event_info *info,
 
 void markers_on_loss(struct history *history, const struct history_loss *loss)
 {
-	for (uint32_t i = 1; i < history->threads.nr; i++) {
-		struct history_thread *thread = history_thread(history, i);
+	struct history_thread *thread;
+	uint32_t index;
 
-		if (loss->tid >= 0 && thread->tid != loss->tid)
-			continue;
-		if (thread->marker_loss_ns < loss->end_ns)
-			thread->marker_loss_ns = loss->end_ns;
+	if (loss->tid < 0) {
+		if (history->marker_loss_ns < loss->end_ns)
+			history->marker_loss_ns = loss->end_ns;
+		return;
 	}
+	index = u64_map_get(&history->tids, (uint32_t)loss->tid);
+	if (index == U64_MAP_NONE)
+		return;
+	thread = history_thread(history, index);
+	if (thread->marker_loss_ns < loss->end_ns)
+		thread->marker_loss_ns = loss->end_ns;
 }
 
 void markers_finish(struct history *history)

@@ -415,6 +415,10 @@ void state_on_loss(struct history *history, const struct history_loss *loss)
 		cpu->current = HISTORY_NONE;
 		push_slice(history, cpu, loss->begin_ns, HISTORY_NONE);
 	}
+	/* Of losses without an event between them the first has made all forgotten. */
+	if (cpu->forgotten_at == history->nr_events + 1)
+		return;
+	cpu->forgotten_at = history->nr_events + 1;
 	for (uint32_t i = 1; i < history->threads.nr; i++)
 		forget_thread(history, i, loss->begin_ns);
 }
