@@ -53,6 +53,13 @@ int heap_push(struct heap *heap, uint64_t key, uint32_t owner)
 	return 0;
 }
 
+const struct heap_item *heap_second(const struct heap *heap)
+{
+	if (heap->nr < 3)
+		return heap->nr < 2 ? NULL : &heap->items[1];
+	return item_less(&heap->items[2], &heap->items[1]) ? &heap->items[2] : &heap->items[1];
+}
+
 void heap_replace_top(struct heap *heap, uint64_t key)
 {
 	heap->items[0].key = key;

@@ -32,6 +32,9 @@ static inline const struct heap_item *heap_top(const struct heap *heap)
 	return heap->nr ? &heap->items[0] : NULL;
 }
 
+/* The smallest but one, or NULL where there is none. Valid until the next change. */
+const struct heap_item *heap_second(const struct heap *heap);
+
 /* Gives the top a new key, and lets it sink to its place. */
 void heap_replace_top(struct heap *heap, uint64_t key);
 

@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 			rate > 0 ? (uint64_t)((double)(now - begin) * rate / 1e9) : made + 1000;
 
 		for (; made < due; made++)
-			MARKER(bench, event, made, now);
+			MARKER(bench, event, made);
 		now = now_ns();
 	}
 	printf("made=%llu seconds=%.3f\n", (unsigned long long)made, (double)(now - begin) / 1e9);

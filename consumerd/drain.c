@@ -5,27 +5,15 @@
 #include "consumerd/drain.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "consumerd/records.h"
 #include "consumerd/statedump.h"
 
 #define BUFFER_SIZE (256 * 1024u)
 _Static_assert(BUFFER_SIZE >= RING_MIN_BUFFER, "the largest record fits");
-
-/* One lane on its way out. */
-struct lane_walk {
-	struct drain *drain;
-	struct program *program;
-	struct thread_ring *ring;
-	struct lane *lane;
-	uint64_t latest; /* read after the records were there: none is later */
-	bool has_caught_up;
-	bool is_foreign; /* stamped by a clock that is not the sessions': no record fits */
-};
 
 int drain_init(struct drain *drain, struct session *const *sessions,
 	       const struct programs_observer *observer)
@@ -56,203 +44,16 @@ void drain_begin(struct drain *drain, enum clock_kind clock, uint64_t now, uint6
 	drain->nr_events = 0;
 }
 
-/* A stamp of the program's clock in ours: in a time namespace CLOCK_MONOTONIC is another one. */
-static uint64_t stamp_of(const struct lane_walk *walk, uint64_t ticks)
-{
-	if (walk->drain->clock != CLOCK_TICKS_MONO)
-		return ticks;
-	return ticks - (uint64_t)walk->program->clock_shift;
-}
-
-/* Discarded between two times: the count is the program's word, but the times must be possible. */
-static void tell_discarded(struct lane_walk *walk, uint32_t slot, uint64_t count, uint64_t begin,
-			   uint64_t end)
-{
-	uint64_t early = walk->lane->told_early[slot];
-
-	if (early > count)
-		early = count;
-	walk->lane->told_early[slot] -= early;
-	if (end > walk->latest)
-		end = walk->latest;
-	if (begin > end)
-		begin = end;
-	if (count > early)
-		session_push_discard(walk->drain->sessions[slot], &walk->lane->sources[slot],
-				     walk->ring->host_tid, count - early, begin, end);
-}
-
-static void tell_all_discarded(struct lane_walk *walk, uint64_t count, uint64_t begin, uint64_t end)
-{
-	for (uint32_t slot = 0; slot < SESSION_MAX && count; slot++)
-		if (program_is_for(walk->program, walk->drain->sessions[slot]))
-			tell_discarded(walk, slot, count, begin, end);
-}
-
-static void take_discarded(struct lane_walk *walk, const struct ring_record *record)
-{
-	struct ring_discarded discarded;
-
-	if (record->size < sizeof(discarded))
-		return;
-	memcpy(&discarded, record + 1, sizeof(discarded));
-	tell_all_discarded(walk, discarded.count, stamp_of(walk, discarded.begin_ticks),
-			   stamp_of(walk, discarded.end_ticks));
-}
-
-/* A record that no honest program writes: it counts as discarded, at the last good moment. */
-static void refuse(struct lane_walk *walk, const struct ring_record *record)
-{
-	uint64_t at = walk->lane->last ? walk->lane->last : walk->drain->now;
-
-	/* Relaxed: a figure for people. */
-	if (atomic_fetch_add_explicit(&walk->program->nr_bad, 1, memory_order_relaxed) == 0)
-		log_warning("Program writes bad records: pid=%d, comm=%s, class=%u, size=%u, "
-			    "ticks=%" PRIu64 ", before=%" PRIu64 ", now=%" PRIu64,
-			    walk->program->pid, walk->program->comm, record->class, record->size,
-			    record->ticks, walk->lane->last, walk->latest);
-	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
-		if (program_is_for(walk->program, walk->drain->sessions[slot]))
-			session_push_discard(walk->drain->sessions[slot],
-					     &walk->lane->sources[slot], walk->ring->host_tid, 1,
-					     at, at);
-}
-
-/* For the sidecar of every session that records it. */
-static void tell_thread(const struct drain *drain, const struct program *program,
-			const struct sidecar_thread *thread)
-{
-	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
-		if (program_is_for(program, drain->sessions[slot]))
-			output_sidecar(&drain->sessions[slot]->output,
-				       sidecar_format_thread(thread));
-}
-
-/* The thread says its name. */
-static void take_thread_name(struct lane_walk *walk, const struct trace_event *event)
-{
-	struct sidecar_thread *thread = &walk->ring->thread;
-
-	snprintf(thread->name, sizeof(thread->name), "%s",
-		 event_text(event, event_class_field(event->class, "name")));
-	tell_thread(walk->drain, walk->program, thread);
-}
-
-/* The class as a session knows it; NULL when it does not want it. */
-static const struct trace_event_class *mapped_class(struct program_class *class,
-						    struct session *session, uint32_t slot)
-{
-	int ret;
-
-	if (class->is_wanted[slot] == 0) {
-		ret = session_class(session, class->class, &class->mapped[slot]);
-		if (ret < 0) {
-			/* Asked again at its next event: a full disk may have room by then. */
-			session->output.nr_refused++;
-			return NULL;
-		}
-		class->is_wanted[slot] = ret > 0 ? 1 : -1;
-	}
-	return class->is_wanted[slot] > 0 ? class->mapped[slot] : NULL;
-}
-
-static bool knows_class(const struct program *program, uint32_t number)
-{
-	return number < program->classes.nr && program->classes.items[number].class;
-}
-
-static bool is_good(struct lane_walk *walk, const struct ring_record *record)
-{
-	struct program *program = walk->program;
-	uint64_t stamp = stamp_of(walk, record->ticks);
-
-	if (walk->is_foreign || stamp < walk->lane->last || stamp > walk->latest)
-		return false;
-	if (!knows_class(program, record->class)) {
-		/* Once is enough: it was sent before the record. */
-		if (!walk->has_caught_up)
-			programs_catch_up(program, walk->drain->observer);
-		walk->has_caught_up = true;
-		if (!knows_class(program, record->class))
-			return false;
-	}
-	return event_payload_check(program->classes.items[record->class].class,
-				   (const uint8_t *)(record + 1), record->size) == 0;
-}
-
-/* When it was due, too, is told by the program's own clock. The record is our copy. */
-static void shift_due(const struct lane_walk *walk, const struct ring_record *record,
-		      const struct trace_event_class *class)
-{
-	const uint8_t *at = (const uint8_t *)(record + 1);
-	uint8_t *buffer = walk->drain->buffer, *copy;
-	uint64_t due;
-
-	for (uint32_t i = 0; i < class->nr_fields; i++) {
-		copy = buffer + (at - buffer);
-		due = event_value_next(&class->fields[i], &at).u;
-		if (class->fields[i].role != ROLE_DUE || class->fields[i].size != sizeof(due))
-			continue;
-		due -= (uint64_t)walk->program->clock_shift;
-		memcpy(copy, &due, sizeof(due));
-	}
-}
-
-static void take_record(struct lane_walk *walk, const struct ring_record *record)
-{
-	struct drain *drain = walk->drain;
-	struct program_class *class;
-	struct trace_event event;
-
-	if (record->class == RECORD_DISCARDED) {
-		take_discarded(walk, record);
-		return;
-	}
-	if (!is_good(walk, record)) {
-		refuse(walk, record);
-		return;
-	}
-	class = &walk->program->classes.items[record->class];
-	event = (struct trace_event){
-		.stamp = stamp_of(walk, record->ticks),
-		.class = class->class,
-		.payload = (const uint8_t *)(record + 1),
-		.payload_size = record->size,
-		.pid = walk->program->pid,
-		.tid = walk->ring->host_tid,
-		.cpu = -1,
-	};
-	walk->lane->last = event.stamp;
-	drain->nr_events++;
-	if (walk->program->clock_shift)
-		shift_due(walk, record, class->class);
-	if (class->class->kind == EVENT_THREAD)
-		take_thread_name(walk, &event);
-	for (uint32_t slot = 0; slot < SESSION_MAX; slot++) {
-		struct session *session = drain->sessions[slot];
-
-		if (!program_is_for(walk->program, session))
-			continue;
-		event.class = mapped_class(class, session, slot);
-		if (event.class)
-			session_push_marker(session, &walk->lane->sources[slot],
-					    walk->ring->host_tid, &event);
-	}
-}
-
 /* Copies out up to the position looked at, and takes the records in. Return: 0 or -EBADMSG. */
 static int take_records(struct lane_walk *walk, uint32_t number, const struct ring_look *look)
 {
-	const struct ring_record *record;
-	size_t size, offset;
+	size_t size;
 	int ret;
 
 	do {
 		ret = ring_lane_read(&walk->ring->reader, number, look->write_pos,
 				     walk->drain->buffer, BUFFER_SIZE, &size);
-		offset = 0;
-		while ((record = ring_next_record(walk->drain->buffer, size, &offset)))
-			take_record(walk, record);
+		records_take(walk, size);
 	} while (ret == 0 && size > 0);
 	return ret;
 }
@@ -288,8 +89,8 @@ static void drain_lane(struct lane_walk *walk, uint32_t number, bool is_last)
 	if (take_records(walk, number, &look) < 0)
 		walk->ring->is_finished = true;
 	if (is_last) {
-		tell_all_discarded(walk, untold_of(reader, &look),
-				   stamp_of(walk, look.untold_begin), walk->latest);
+		records_tell_discarded(walk, untold_of(reader, &look),
+				       records_stamp(walk, look.untold_begin), walk->latest);
 		return;
 	}
 	/* While it writes, only what it has written tells: its next stamp is not before its last.
@@ -323,7 +124,7 @@ static void note_owner(struct drain *drain, struct program *program, struct thre
 	thread.thread.pid_ns = program->pid_ns;
 	thread.thread.has_markers = true;
 	ring->thread = thread.thread;
-	tell_thread(drain, program, &ring->thread);
+	records_tell_thread(drain, program, &ring->thread);
 }
 
 /* Return: the ring's state before its lanes were looked at. */
@@ -345,12 +146,23 @@ static bool has_our_clock(const struct drain *drain, const struct thread_ring *r
 	return (ring->reader.clock == RING_CLOCK_MONO) == (drain->clock == CLOCK_TICKS_MONO);
 }
 
+static uint32_t recorders_of(const struct drain *drain, const struct program *program)
+{
+	uint32_t recorders = 0;
+
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+		if (program_is_for(program, drain->sessions[slot]))
+			recorders |= 1u << slot;
+	return recorders;
+}
+
 static void drain_ring(struct drain *drain, struct program *program, struct thread_ring *ring)
 {
 	struct lane_walk walk = {
 		.drain = drain,
 		.program = program,
 		.ring = ring,
+		.recorders = recorders_of(drain, program),
 		.is_foreign = !has_our_clock(drain, ring),
 	};
 	/* The state first: what a thread wrote before it retired the ring is seen then. */
@@ -443,6 +255,6 @@ void drain_watch_threads(struct drain *drain, struct program *program)
 		known->priority = thread.thread.priority;
 		known->state = thread.thread.state;
 		memcpy(known->comm, thread.thread.comm, sizeof(known->comm));
-		tell_thread(drain, program, known);
+		records_tell_thread(drain, program, known);
 	}
 }

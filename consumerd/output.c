@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "consumerd/source.h"
 
 /* Each late source needs one while it catches up; more would be a fault of ours, or an attack. */
 #define MAX_LATE_STREAMS 64
@@ -82,40 +81,94 @@ static struct output_stream *stream_of(struct output *output, uint32_t number,
 	return &output->kernel.items[number];
 }
 
-static void write_discard(struct output *output, const struct trace_event *event)
+static void write_discard(struct output *output, const struct source *source,
+			  const struct event_item *item)
 {
-	enum trace_domain domain = event->stream == SOURCE_MARKERS ? TRACE_USER : TRACE_KERNEL;
-	struct output_stream *stream = stream_of(output, event->stream, domain);
+	enum trace_domain domain = source->number == SOURCE_MARKERS ? TRACE_USER : TRACE_KERNEL;
+	struct output_stream *stream = stream_of(output, source->number, domain);
 	struct trace_stream_writer *writer = stream_writer(output, stream);
 	struct source_discard discard;
-	char source[32];
+	char name[32];
 
-	memcpy(&discard, event->payload, sizeof(discard));
+	memcpy(&discard, item + 1, sizeof(discard));
 	if (!writer) {
 		output->nr_refused += discard.count;
 		return;
 	}
 	if (domain == TRACE_USER)
-		snprintf(source, sizeof(source), "thread %d", event->tid);
+		snprintf(name, sizeof(name), "thread %d", item->tid);
 	else
-		snprintf(source, sizeof(source), "cpu%d", stream->cpu);
-	note_error(output, trace_stream_discarded(writer, source, discard.count,
+		snprintf(name, sizeof(name), "cpu%d", stream->cpu);
+	note_error(output, trace_stream_discarded(writer, name, discard.count,
 						  clock_map_ns(output->clock_borrow, discard.begin),
 						  clock_map_ns(output->clock_borrow, discard.end)));
 }
 
-void output_event(struct output *output, const struct trace_event *event)
+/* One item, whatever it takes. */
+static void write_item(struct output *output, const struct source *source,
+		       const struct event_item *item)
 {
-	struct trace_event written = *event;
-	struct output_stream *stream;
+	struct trace_event event = {
+		.class = item->class,
+		.payload = (const uint8_t *)(item + 1),
+		.payload_size = item->payload_size,
+		.pid = item->pid,
+		.tid = item->tid,
+		.cpu = item->cpu,
+		.context = item->context,
+	};
 
-	if (!event->class) {
-		write_discard(output, event);
+	if (!item->class) {
+		write_discard(output, source, item);
 		return;
 	}
-	stream = stream_of(output, event->stream, event->class->domain);
-	written.stamp = clock_map_ns(output->clock_borrow, event->stamp);
-	append(output, stream, &written);
+	event.stamp = clock_map_ns(output->clock_borrow, item->stamp);
+	append(output, stream_of(output, source->number, item->class->domain), &event);
+}
+
+static const struct event_item *item_after(const struct event_item *item)
+{
+	return (const struct event_item *)(const void *)((const uint8_t *)item +
+							 event_item_size(item->payload_size));
+}
+
+/* A stream's events as far as they need no second look. Return: the item where that ends. */
+static const struct event_item *append_run(struct output *output, struct output_stream *stream,
+					   const struct event_item *item,
+					   const struct event_item *end, uint64_t bound)
+{
+	const struct event_item *next;
+	struct clock_cursor cursor = {0};
+
+	if (!stream->writer)
+		return item;
+	next = trace_stream_append_run(stream->writer, item, end, bound, &cursor,
+				       output->clock_borrow);
+	if (next == item)
+		return item;
+	stream->last_ns = trace_stream_last_ns(stream->writer);
+	if (stream->last_ns > output->last_ns)
+		output->last_ns = stream->last_ns;
+	return next;
+}
+
+void output_run(struct output *output, struct source *source, uint64_t bound)
+{
+	bool is_marker = source->number == SOURCE_MARKERS;
+	struct output_stream *stream =
+		stream_of(output, source->number, is_marker ? TRACE_USER : TRACE_KERNEL);
+	const struct event_item *item, *end;
+
+	while (source_run(source, &item, &end) && item->stamp <= bound) {
+		while (item < end && item->stamp <= bound) {
+			item = append_run(output, stream, item, end, bound);
+			if (item == end || item->stamp > bound)
+				break;
+			write_item(output, source, item);
+			item = item_after(item);
+		}
+		source_take(source, item);
+	}
 }
 
 /* A late stream of that domain and CPU that has nothing later than @ns; NULL: no more of them. */

@@ -11,6 +11,7 @@
 #ifndef CONSUMERD_OUTPUT_H
 #define CONSUMERD_OUTPUT_H
 
+#include "consumerd/source.h"
 #include "trace/clock.h"
 #include "trace/writer.h"
 
@@ -51,8 +52,8 @@ int output_open(struct output *output, const struct trace_writer_config *config,
 /* A stream of the kernel's. Return: 0 and its number, or -ENOMEM. */
 int output_kernel_stream(struct output *output, const char *name, int cpu, uint32_t *ret_number);
 
-/* One event in order, or a loss (a source's event without a class). */
-void output_event(struct output *output, const struct trace_event *event);
+/* What a source has up to that stamp: events in order, and losses (items without a class). */
+void output_run(struct output *output, struct source *source, uint64_t bound);
 
 /* One event that comes after later ones have been written. */
 void output_late(struct output *output, const struct trace_event *event);

@@ -356,7 +356,7 @@ void programs_forget_slot(struct programs *programs, uint32_t slot)
 	{
 		for (size_t i = 0; i < program->classes.nr; i++) {
 			program->classes.items[i].mapped[slot] = NULL;
-			program->classes.items[i].is_wanted[slot] = 0;
+			program->classes.items[i].asked &= ~(1u << slot);
 		}
 		for (size_t i = 0; i < program->rings.nr; i++)
 			for (uint32_t lane = 0; lane < RING_NR_LANES; lane++)

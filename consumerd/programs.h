@@ -38,8 +38,8 @@ struct thread_ring {
 
 struct program_class {
 	struct trace_event_class *class; /* NULL: a number not announced */
-	const struct trace_event_class *mapped[SESSION_MAX];
-	int8_t is_wanted[SESSION_MAX]; /* 0 not asked yet, 1 mapped, -1 not wanted */
+	const struct trace_event_class *mapped[SESSION_MAX]; /* NULL: not wanted */
+	uint32_t asked; /* bits: the slots of sessions that have been asked */
 };
 
 /* Where programs of one user come in: a listening socket in a rendezvous folder. */

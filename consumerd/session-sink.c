@@ -25,7 +25,7 @@ static int sink_stream(void *arg, const char *name, int cpu, uint32_t *ret_strea
 	ret = output_kernel_stream(&session->output, name, cpu, &number);
 	if (ret < 0)
 		return ret;
-	source = source_create(number, &session->limit);
+	source = source_create(number, &session->chunks, &session->limit);
 	stream = source ? array_push(&session->kernel) : NULL;
 	if (!stream) {
 		source_destroy(source);
@@ -99,8 +99,8 @@ static int sink_event(void *arg, uint32_t number, const struct trace_event *even
 		session->output.nr_refused++;
 		return 0;
 	}
-	session->kernel_bytes += event->payload_size + SOURCE_ITEM_HEAD;
-	session->queued += event->payload_size + SOURCE_ITEM_HEAD;
+	session->kernel_bytes += event_item_size(event->payload_size);
+	session->queued += event_item_size(event->payload_size);
 	return 0;
 }
 

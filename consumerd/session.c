@@ -81,14 +81,14 @@ int session_class(struct session *session, const struct trace_event_class *class
 	return 1;
 }
 
-/* The lane's source, made at its first use; NULL without memory. */
-static struct source *marker_source(struct session *session, struct source **slot, int32_t host_tid)
+struct source *session_marker_source(struct session *session, struct source **slot,
+				     int32_t host_tid)
 {
 	struct source *source = *slot, **place;
 
 	if (source)
 		return source;
-	source = source_create(SOURCE_MARKERS, &session->limit);
+	source = source_create(SOURCE_MARKERS, &session->chunks, &session->limit);
 	place = source ? array_push(&session->markers) : NULL;
 	if (!place || merge_add(session->merge, &source_merge_ops, source, &source->input) < 0) {
 		if (place)
@@ -99,6 +99,11 @@ static struct source *marker_source(struct session *session, struct source **slo
 	source->tid = host_tid;
 	*place = *slot = source;
 	return source;
+}
+
+bool session_takes_from(const struct session *session, uint64_t stamp)
+{
+	return stamp >= session->begin_ticks && stamp >= session->limit && !session->is_clock_lost;
 }
 
 void session_push_marker(struct session *session, struct source **slot, int32_t host_tid,
@@ -116,12 +121,12 @@ void session_push_marker(struct session *session, struct source **slot, int32_t 
 		output_late(&session->output, event);
 		return;
 	}
-	source = marker_source(session, slot, host_tid);
+	source = session_marker_source(session, slot, host_tid);
 	if (!source || source_push(source, event) < 0) {
 		session->output.nr_refused++;
 		return;
 	}
-	session->queued += event->payload_size + SOURCE_ITEM_HEAD;
+	session->queued += event_item_size(event->payload_size);
 }
 
 void session_push_discard(struct session *session, struct source **slot, int32_t host_tid,
@@ -131,7 +136,7 @@ void session_push_discard(struct session *session, struct source **slot, int32_t
 
 	if (end < session->begin_ticks)
 		return;
-	source = marker_source(session, slot, host_tid);
+	source = session_marker_source(session, slot, host_tid);
 	if (!source || source_push_discard(source, count, begin, end) < 0)
 		session->output.nr_refused += count;
 }
@@ -168,8 +173,7 @@ static void remove_ended(struct session *session)
 	for (size_t i = 0; i < session->markers.nr; i++) {
 		struct source *source = session->markers.items[i];
 
-		/* An event later than the limit may still be in the merge's hand. */
-		if (source->is_ended && source_is_empty(source) && source->last <= session->limit) {
+		if (source->is_ended && source_is_empty(source)) {
 			merge_remove(session->merge, source->input);
 			source_destroy(source);
 		} else {
@@ -192,13 +196,14 @@ static uint64_t queued_bytes(const struct session *session)
 
 void session_emit(struct session *session, uint64_t limit)
 {
-	struct trace_event event;
+	uint64_t bound;
+	void *source;
 	int ret;
 
 	if (limit > session->limit)
 		session->limit = limit;
-	while ((ret = merge_next(session->merge, session->limit, &event)) > 0)
-		output_event(&session->output, &event);
+	while ((ret = merge_next_run(session->merge, session->limit, &source, &bound)) > 0)
+		output_run(&session->output, source, bound);
 	if (ret < 0 && !session->drain_error)
 		session->drain_error = ret;
 	remove_ended(session);
@@ -328,6 +333,7 @@ void session_destroy(struct session *session)
 		source_destroy(session->kernel.items[i].source);
 	for (size_t i = 0; i < session->markers.nr; i++)
 		source_destroy(session->markers.items[i]);
+	source_pool_fini(&session->chunks);
 	array_fini(&session->kernel);
 	array_fini(&session->markers);
 	merge_destroy(session->merge);

@@ -99,6 +99,7 @@ struct session {
 	struct class_set *classes; /* of all its traces, one after the other */
 	struct output output;
 	struct merge *merge;
+	struct source_pool chunks;
 	uint64_t limit;	 /* emitted up to here; only grows */
 	uint64_t queued; /* bytes in all sources, as of the last emission and what came since */
 	struct {
@@ -172,6 +173,11 @@ int session_class(struct session *session, const struct trace_event_class *class
  */
 void session_push_marker(struct session *session, struct source **slot, int32_t host_tid,
 			 const struct trace_event *event);
+/* The lane's source, for markers from session_takes_from() on. Return: NULL without memory. */
+struct source *session_marker_source(struct session *session, struct source **slot,
+				     int32_t host_tid);
+/* Do markers from that stamp on go to their source, as they are? Else session_push_marker(). */
+bool session_takes_from(const struct session *session, uint64_t stamp);
 /* Events that the lane discarded between two stamps, in ticks. */
 void session_push_discard(struct session *session, struct source **slot, int32_t host_tid,
 			  uint64_t count, uint64_t begin, uint64_t end);

@@ -8,38 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Holds at least one event of the largest payload and, at usual sizes, a round's worth. */
+/* Holds at least one event of the largest payload. */
 #define CHUNK_SIZE (128 * 1024u)
+/* A round's worth at the highest rates. */
+#define MAX_SPARE_CHUNKS 64
 
-struct source_chunk {
-	struct source_chunk *next;
-	uint32_t begin, end, capacity; /* offsets in bytes[] of what is in the queue */
-	_Alignas(8) uint8_t bytes[];
-};
-
-struct item {
-	uint64_t stamp;
-	const struct trace_event_class *class; /* NULL: a loss */
-	uint32_t payload_size;
-	int32_t pid, tid;
-	int16_t cpu;
-	uint8_t context;
-};
-
-_Static_assert(sizeof(struct item) <= SOURCE_ITEM_HEAD, "the head of an event in a queue");
-
-static uint32_t item_size(uint32_t payload_size)
-{
-	return (uint32_t)((sizeof(struct item) + payload_size + 7) & ~(size_t)7);
-}
-
-struct source *source_create(uint32_t number, const uint64_t *limit)
+struct source *source_create(uint32_t number, struct source_pool *pool, const uint64_t *limit)
 {
 	struct source *source = calloc(1, sizeof(*source));
 
 	if (!source)
 		return NULL;
 	source->number = number;
+	source->pool_borrow = pool;
 	source->limit_borrow = limit;
 	return source;
 }
@@ -59,18 +40,24 @@ void source_destroy(struct source *source)
 	if (!source)
 		return;
 	free_chunks(source->head);
-	free(source->spare);
 	free(source);
 }
 
-/* A chunk of at least that size: the spare one, or a new one. NULL without memory. */
-static struct source_chunk *take_chunk(struct source *source, uint32_t size)
+void source_pool_fini(struct source_pool *pool)
 {
-	struct source_chunk *chunk = source->spare;
+	free_chunks(pool->first);
+	*pool = (struct source_pool){0};
+}
+
+/* A chunk of at least that size: one from the pool, or a new one. NULL without memory. */
+static struct source_chunk *take_chunk(struct source_pool *pool, uint32_t size)
+{
+	struct source_chunk *chunk = pool->first;
 	uint32_t capacity = size > CHUNK_SIZE ? size : CHUNK_SIZE;
 
 	if (chunk && chunk->capacity >= size) {
-		source->spare = NULL;
+		pool->first = chunk->next;
+		pool->nr--;
 	} else {
 		chunk = malloc(sizeof(*chunk) + capacity);
 		if (!chunk)
@@ -82,33 +69,40 @@ static struct source_chunk *take_chunk(struct source *source, uint32_t size)
 	return chunk;
 }
 
-/* Room for one item at the end. Return: its place, or NULL without memory. */
-static struct item *reserve(struct source *source, uint32_t size)
+static void give_chunk(struct source_pool *pool, struct source_chunk *chunk)
 {
-	struct source_chunk *chunk = source->tail;
-
-	if (!chunk || chunk->capacity - chunk->end < size) {
-		chunk = take_chunk(source, size);
-		if (!chunk)
-			return NULL;
-		if (source->tail)
-			source->tail->next = chunk;
-		else
-			source->head = chunk;
-		source->tail = chunk;
+	if (pool->nr >= MAX_SPARE_CHUNKS) {
+		free(chunk);
+		return;
 	}
-	chunk->end += size;
+	chunk->next = pool->first;
+	pool->first = chunk;
+	pool->nr++;
+}
+
+struct event_item *source_reserve_slow(struct source *source, uint32_t size)
+{
+	struct source_chunk *chunk = take_chunk(source->pool_borrow, size);
+
+	if (!chunk)
+		return NULL;
+	if (source->tail)
+		source->tail->next = chunk;
+	else
+		source->head = chunk;
+	source->tail = chunk;
+	chunk->end = size;
 	source->bytes += size;
-	return (struct item *)(void *)(chunk->bytes + chunk->end - size);
+	return (struct event_item *)(void *)chunk->bytes;
 }
 
 int source_push(struct source *source, const struct trace_event *event)
 {
-	struct item *item = reserve(source, item_size(event->payload_size));
+	struct event_item *item = source_reserve(source, event_item_size(event->payload_size));
 
 	if (!item)
 		return -ENOMEM;
-	*item = (struct item){
+	*item = (struct event_item){
 		.stamp = event->stamp,
 		.class = event->class,
 		.payload_size = event->payload_size,
@@ -139,49 +133,40 @@ int source_push_discard(struct source *source, uint64_t count, uint64_t begin, u
 	return source_push(source, &event);
 }
 
-/* Gives up the chunks in front that are read to their end; the last one starts afresh instead. */
-static void skip_empty_chunks(struct source *source)
+bool source_run(struct source *source, const struct event_item **ret_item,
+		const struct event_item **ret_end)
 {
-	struct source_chunk *chunk;
+	struct source_chunk *chunk = source->head;
 
-	while ((chunk = source->head) && chunk->begin == chunk->end) {
-		if (!chunk->next) {
-			chunk->begin = chunk->end = 0;
-			return;
-		}
-		source->head = chunk->next;
-		if (source->spare)
-			free(chunk);
-		else
-			source->spare = chunk;
-	}
+	if (source->bytes == 0)
+		return false;
+	*ret_item = (const struct event_item *)(const void *)(chunk->bytes + chunk->begin);
+	*ret_end = (const struct event_item *)(const void *)(chunk->bytes + chunk->end);
+	return true;
 }
 
-static int source_next(void *self, struct trace_event *ret_event)
+void source_take(struct source *source, const struct event_item *next)
 {
-	struct source *source = self;
-	const struct item *item;
-	uint32_t size;
+	struct source_chunk *chunk = source->head;
+	uint32_t begin = (uint32_t)((const uint8_t *)next - chunk->bytes);
 
-	/* Only now is the event given last no longer needed. */
-	skip_empty_chunks(source);
-	if (source->bytes == 0)
+	source->bytes -= begin - chunk->begin;
+	chunk->begin = begin;
+	if (chunk->begin < chunk->end)
+		return;
+	source->head = chunk->next;
+	if (!source->head)
+		source->tail = NULL;
+	give_chunk(source->pool_borrow, chunk);
+}
+
+static int source_peek(void *self, uint64_t *ret_stamp)
+{
+	const struct event_item *item, *end;
+
+	if (!source_run(self, &item, &end))
 		return 0;
-	item = (const struct item *)(const void *)(source->head->bytes + source->head->begin);
-	size = item_size(item->payload_size);
-	source->head->begin += size;
-	source->bytes -= size;
-	*ret_event = (struct trace_event){
-		.stamp = item->stamp,
-		.class = item->class,
-		.payload = (const uint8_t *)(item + 1),
-		.payload_size = item->payload_size,
-		.pid = item->pid,
-		.tid = item->tid,
-		.cpu = item->cpu,
-		.context = item->context,
-		.stream = source->number,
-	};
+	*ret_stamp = item->stamp;
 	return 1;
 }
 
@@ -196,4 +181,4 @@ static uint64_t source_floor(void *self)
 	return source->is_ended ? UINT64_MAX : *source->limit_borrow;
 }
 
-const struct merge_input_ops source_merge_ops = {.next = source_next, .floor = source_floor};
+const struct merge_input_ops source_merge_ops = {.peek = source_peek, .floor = source_floor};

@@ -339,6 +339,28 @@ uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks)
 	return segment_ns(find_segment(map, ticks), ticks);
 }
 
+void clock_cursor_move(struct clock_cursor *cursor, const struct clock_map *map, uint64_t ticks)
+{
+	static const struct clock_segment identity = {.ns_per_tick = 1.0};
+	const struct clock_segment *segment = &identity, *end;
+	/* Far from where a conversion could overflow, or be other than exact for the identity. */
+	uint64_t size = (uint64_t)1 << 52;
+
+	*cursor = (struct clock_cursor){0};
+	if (map->kind == CLOCK_TICKS_TSC) {
+		segment = find_segment(map, ticks);
+		end = map->items + map->nr;
+		if (segment + 1 < end && segment[1].ticks0 - segment->ticks0 < size)
+			size = segment[1].ticks0 - segment->ticks0;
+	}
+	if (segment->ns_per_tick > 1024 || segment->ns0 >> 62)
+		return;
+	cursor->begin = cursor->ticks0 = segment->ticks0;
+	cursor->ns0 = segment->ns0;
+	cursor->ns_per_tick = segment->ns_per_tick;
+	cursor->size = size;
+}
+
 uint64_t clock_map_ticks(const struct clock_map *map, uint64_t ns)
 {
 	uint64_t low = 0, high;

@@ -88,6 +88,28 @@ int clock_map_suspend(struct clock_map *map, uint64_t from, const struct clock_a
 /* ns of CLOCK_MONOTONIC. Ticks before the first segment are extended backwards along it. */
 uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks);
 
+/* The function near one place, for many stamps in a row. Holds until the map changes. */
+struct clock_cursor {
+	uint64_t begin, size; /* ticks that it can turn, from `begin` on */
+	uint64_t ticks0, ns0;
+	double ns_per_tick;
+};
+
+void clock_cursor_move(struct clock_cursor *cursor, const struct clock_map *map, uint64_t ticks);
+
+/* As clock_map_ns(), to the bit. @cursor: zeroed at first */
+static inline uint64_t clock_cursor_ns(struct clock_cursor *cursor, const struct clock_map *map,
+				       uint64_t ticks)
+{
+	if (ticks - cursor->begin >= cursor->size)
+		clock_cursor_move(cursor, map, ticks);
+	if (ticks - cursor->begin >= cursor->size)
+		return clock_map_ns(map, ticks);
+	/* Signed, for conversions of signed numbers are cheaper. */
+	return cursor->ns0 +
+	       (uint64_t)(int64_t)((double)(int64_t)(ticks - cursor->ticks0) * cursor->ns_per_tick);
+}
+
 /* Back again: the smallest ticks that read @ns or more. */
 uint64_t clock_map_ticks(const struct clock_map *map, uint64_t ns);
 

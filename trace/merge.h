@@ -4,6 +4,9 @@
  *
  * Order is by stamp, ties by the order in which the inputs were added. An input that has nothing at
  * hand but is not at its end holds back whatever is later than its floor.
+ *
+ * An input whose events lie in memory gives them in runs: merge_next_run() says up to where they
+ * come before all others, and the caller goes over them itself.
  */
 #ifndef TRACE_MERGE_H
 #define TRACE_MERGE_H
@@ -16,9 +19,13 @@ struct merge;
 struct merge_input_ops {
 	/*
 	 * The input's next event. Return: 1 and *ret_event (valid until the next call for this
-	 * input), 0 when nothing is at hand (now: live; for ever: at the end), or -errno.
+	 * input), 0 when nothing is at hand (now: live; for ever: at the end), or -errno. Used by
+	 * merge_next().
 	 */
 	int (*next)(void *self, struct trace_event *ret_event);
+	/* The stamp of the input's next event, which stays where it is. Return: as next(). Used by
+	 * merge_next_run(); a merge is used by one of the two. */
+	int (*peek)(void *self, uint64_t *ret_stamp);
 	/* Nothing earlier than this stamp will follow what next() gave; UINT64_MAX at the end.
 	 * NULL: at its end when next() says 0. */
 	uint64_t (*floor)(void *self);
@@ -44,5 +51,14 @@ void merge_remove(struct merge *merge, uint32_t input);
  * Return: 1, 0 when there is none for now, or -errno of an input.
  */
 int merge_next(struct merge *merge, uint64_t limit, struct trace_event *ret_event);
+
+/**
+ * merge_next_run() - the input that has the earliest event of all, and how far it may go on.
+ * @limit: as for merge_next()
+ * @ret_self: the input's, as given to merge_add(). Its events with stamps up to *ret_bound are the
+ * next ones in order; the caller takes out one at least before it asks again.
+ * Return: 1, 0 when there is none for now, or -errno of an input.
+ */
+int merge_next_run(struct merge *merge, uint64_t limit, void **ret_self, uint64_t *ret_bound);
 
 #endif

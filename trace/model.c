@@ -104,8 +104,11 @@ int event_class_add_field(struct trace_event_class *class, const char *name,
 void event_class_finish(struct trace_event_class *class)
 {
 	class->min_size = 0;
-	for (uint32_t i = 0; i < class->nr_fields; i++)
+	class->is_fixed_size = true;
+	for (uint32_t i = 0; i < class->nr_fields; i++) {
 		class->min_size += field_min_size(&class->fields[i]);
+		class->is_fixed_size &= class->fields[i].size != 0;
+	}
 }
 
 void event_class_destroy(struct trace_event_class *class)

@@ -77,8 +77,9 @@ struct trace_event_class {
 			  there */
 	uint32_t nr_fields;
 	struct trace_field *fields;
-	uint32_t min_size; /* bytes of the shortest payload; set by event_class_finish() */
-	void *user;	   /* of whoever owns the class; NULL at first */
+	uint32_t min_size;  /* bytes of the shortest payload; set by event_class_finish() */
+	bool is_fixed_size; /* no string and no bytes: each payload is as long; likewise */
+	void *user;	    /* of whoever owns the class; NULL at first */
 };
 
 /* One value of a payload. Text borrows the payload's bytes. */
@@ -115,6 +116,25 @@ struct trace_event {
 	uint8_t context; /* CONTEXT_* */
 	uint32_t stream; /* which stream of the trace: an index, stable within one reader */
 };
+
+/*
+ * An event as it waits in memory, its payload behind it; the next one starts at the next multiple
+ * of 8 bytes. Without a class it is none, but something else that its owner put in between.
+ */
+struct event_item {
+	uint64_t stamp;
+	const struct trace_event_class *class;
+	uint32_t payload_size;
+	int32_t pid, tid;
+	int16_t cpu;
+	uint8_t context;
+};
+
+/* Bytes from one item to the next. */
+static inline uint32_t event_item_size(uint32_t payload_size)
+{
+	return (uint32_t)((sizeof(struct event_item) + payload_size + 7) & ~(size_t)7);
+}
 
 /**
  * event_class_create() - a class with no fields yet.

@@ -107,17 +107,6 @@ static uint32_t field_size_checked(const struct trace_field *field, const uint8_
 	return size <= left ? size : 0;
 }
 
-/* No string and no bytes: each payload is as long as the shortest. */
-static bool has_fixed_size(const struct trace_event_class *class)
-{
-	const struct trace_field *last;
-
-	if (!class->nr_fields)
-		return true;
-	last = &class->fields[class->nr_fields - 1];
-	return last->offset >= 0 && last->size;
-}
-
 int event_payload_size(const struct trace_event_class *class, const uint8_t *payload,
 		       uint32_t available, uint32_t *ret_size)
 {
@@ -125,7 +114,7 @@ int event_payload_size(const struct trace_event_class *class, const uint8_t *pay
 
 	if (available < class->min_size)
 		return -EBADMSG;
-	if (has_fixed_size(class)) {
+	if (class->is_fixed_size) {
 		*ret_size = class->min_size;
 		return 0;
 	}

@@ -9,6 +9,9 @@
 #include "trace/sidecar.h"
 #include "trace/writer-internal.h"
 
+/* Beside an event's payload: its head, and what copies and a packet's end need behind it. */
+#define MAX_OVERHEAD (EVENT_MAX_HEADER + EVENT_MAX_CONTEXT + PACKET_ALIGN)
+
 static bool name_is_usable(const char *name)
 {
 	return name[0] && name[0] != '.' &&
@@ -276,6 +279,11 @@ static uint32_t encode_compact(uint8_t *bytes, uint32_t id, uint64_t stamp, uint
 	return COMPACT_EXTENDED_SIZE;
 }
 
+static uint32_t kernel_context(int32_t tid, uint8_t context)
+{
+	return (uint32_t)tid | (uint32_t)(context >> KERNEL_CONTEXT_SHIFT) << KERNEL_TID_BITS;
+}
+
 /* Event header and event context. Return: their size. */
 static uint32_t encode_head(uint8_t *bytes, const struct trace_event *event, uint64_t since_last)
 {
@@ -283,9 +291,7 @@ static uint32_t encode_head(uint8_t *bytes, const struct trace_event *event, uin
 
 	if (event->class->domain == TRACE_KERNEL) {
 		size = encode_small(bytes, id, event->stamp, since_last);
-		put_u24(bytes + size,
-			(uint32_t)event->tid | (uint32_t)(event->context >> KERNEL_CONTEXT_SHIFT)
-						       << KERNEL_TID_BITS);
+		put_u24(bytes + size, kernel_context(event->tid, event->context));
 		return size + KERNEL_CONTEXT_SIZE;
 	}
 	size = encode_compact(bytes, id, event->stamp, since_last);
@@ -310,10 +316,7 @@ int trace_stream_append(struct trace_stream_writer *stream, const struct trace_e
 	if (event->stamp < stream->last_ns || event->class->domain != stream->files.domain ||
 	    !context_fits(event))
 		return -EINVAL;
-	ret = make_room(stream,
-			(uint64_t)EVENT_MAX_HEADER + EVENT_MAX_CONTEXT + event->payload_size +
-				PACKET_ALIGN,
-			&written);
+	ret = make_room(stream, (uint64_t)MAX_OVERHEAD + event->payload_size, &written);
 	if (ret < 0) {
 		lose(stream, &stream->refused, 1, event->stamp, event->stamp);
 		return ret;
@@ -328,6 +331,102 @@ int trace_stream_append(struct trace_stream_writer *stream, const struct trace_e
 	stream->nr_events++;
 	stream->writer->nr_events++;
 	return written;
+}
+
+/* What a run changes in its stream. */
+struct run {
+	uint8_t *at, *limit;
+	uint64_t last_ns, nr_events;
+};
+
+/* Payloads are followed by room for 7 bytes, both here and there. */
+static inline void copy_payload(uint8_t *to, const uint8_t *from, uint32_t size)
+{
+	for (uint32_t off = 0; off < size; off += 8)
+		memcpy(to + off, from + off, 8);
+}
+
+/* Return: false when it has to be looked at more closely. */
+static inline __attribute__((always_inline)) bool
+append_short(struct run *run, enum trace_domain domain, const struct event_item *item, uint64_t ns)
+{
+	const struct trace_event_class *class = item->class;
+	uint64_t since_last = ns - run->last_ns; /* large where it steps back */
+	uint32_t head;
+
+	if (run->limit - run->at < (ptrdiff_t)item->payload_size)
+		return false;
+	if (domain == TRACE_KERNEL) {
+		if (class->id >= SMALL_EXTENDED_ID || since_last >> SMALL_TIME_BITS ||
+		    (uint32_t)item->tid >> KERNEL_TID_BITS ||
+		    item->context & ~(CONTEXT_HARDIRQ | CONTEXT_SOFTIRQ))
+			return false;
+		put_u32(run->at, class->id | (uint32_t)(ns << 8));
+		put_u24(run->at + SMALL_COMPACT_SIZE, kernel_context(item->tid, item->context));
+		head = SMALL_COMPACT_SIZE + KERNEL_CONTEXT_SIZE;
+	} else {
+		if (class->id >= COMPACT_EXTENDED_ID || since_last >> COMPACT_TIME_BITS)
+			return false;
+		put_u32(run->at, class->id | (uint32_t)(ns << 5));
+		put_u32(run->at + COMPACT_COMPACT_SIZE, (uint32_t)item->pid);
+		put_u32(run->at + COMPACT_COMPACT_SIZE + 4, (uint32_t)item->tid);
+		head = COMPACT_COMPACT_SIZE + USER_CONTEXT_SIZE;
+	}
+	copy_payload(run->at + head, (const uint8_t *)(item + 1), item->payload_size);
+	run->at += head + item->payload_size;
+	run->last_ns = ns;
+	run->nr_events++;
+	return true;
+}
+
+static inline __attribute__((always_inline)) const struct event_item *
+append_items(struct run *run, enum trace_domain domain, const struct event_item *item,
+	     const struct event_item *end, uint64_t bound, struct clock_cursor *cursor,
+	     const struct clock_map *map)
+{
+	struct clock_cursor near = *cursor;
+	struct run here = *run;
+
+	while (item < end && item->stamp <= bound && item->class && item->class->domain == domain) {
+		if (!append_short(&here, domain, item, clock_cursor_ns(&near, map, item->stamp)))
+			break;
+		item = (const struct event_item *)(const void *)((const uint8_t *)item +
+								 event_item_size(
+									 item->payload_size));
+	}
+	*run = here;
+	*cursor = near;
+	return item;
+}
+
+const struct event_item *trace_stream_append_run(struct trace_stream_writer *stream,
+						 const struct event_item *item,
+						 const struct event_item *end, uint64_t bound,
+						 struct clock_cursor *cursor,
+						 const struct clock_map *map)
+{
+	struct packet_buffer *packet = stream->packet;
+	struct run run = {.last_ns = stream->last_ns};
+
+	/* The first of a packet begins it: trace_stream_append()'s. */
+	if (!stream->nr_events || packet->capacity - stream->size < MAX_OVERHEAD)
+		return item;
+	run.at = packet->bytes + stream->size;
+	run.limit = packet->bytes + packet->capacity - MAX_OVERHEAD;
+	if (stream->files.domain == TRACE_KERNEL)
+		item = append_items(&run, TRACE_KERNEL, item, end, bound, cursor, map);
+	else
+		item = append_items(&run, TRACE_USER, item, end, bound, cursor, map);
+	stream->size = (uint32_t)(run.at - packet->bytes);
+	stream->last_ns = run.last_ns;
+	stream->nr_events += run.nr_events;
+	stream->writer->nr_events += run.nr_events;
+	return item;
+}
+
+uint64_t trace_stream_last_ns(const struct trace_stream_writer *stream)
+{
+	return stream->last_ns;
 }
 
 int trace_stream_discarded(struct trace_stream_writer *stream, const char *source, uint64_t count,

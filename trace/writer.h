@@ -67,6 +67,23 @@ int trace_writer_stream(struct trace_writer *writer, enum trace_domain domain, c
 int trace_stream_append(struct trace_stream_writer *stream, const struct trace_event *event);
 
 /**
+ * trace_stream_append_run() - appends as many events in a row as need no second look: each with
+ * room in the packet and a short head.
+ * @item: the first; @end: behind the last
+ * @bound: stamps beyond it, in ticks, are not taken
+ * @cursor: turns ticks into ns by @map
+ * Return: the first item that was not appended: trace_stream_append() may do it, where it is one.
+ */
+const struct event_item *trace_stream_append_run(struct trace_stream_writer *stream,
+						 const struct event_item *item,
+						 const struct event_item *end, uint64_t bound,
+						 struct clock_cursor *cursor,
+						 const struct clock_map *map);
+
+/* The stamp of its last event. */
+uint64_t trace_stream_last_ns(const struct trace_stream_writer *stream);
+
+/**
  * trace_stream_discarded() - events were discarded at the source between two times.
  * Adds to the cumulative events_discarded of the packet, and a loss interval to the sidecar.
  * @source: who discarded them: "cpu1", "thread 812"

@@ -243,6 +243,33 @@ static void test_this_machine(void)
 	clock_map_fini(&map);
 }
 
+/* For stamps in a row: the same ns, to the bit, across segments, before the first, far behind. */
+static void test_cursor(enum clock_kind kind)
+{
+	struct clock_map map;
+	struct clock_cursor cursor = {0};
+	struct machine machine = start_machine(&map, 2.2);
+	uint64_t begin = map.items[0].ticks0 - 1000000, end, wrong = 0;
+	unsigned seed = 7;
+
+	for (int i = 0; i < 50; i++) {
+		struct clock_anchor anchor;
+
+		run(&machine, 1e9);
+		anchor = anchor_of(&machine, random_noise(&seed));
+		clock_map_steer(&map, &anchor);
+	}
+	end = (uint64_t)machine.ticks + 2000000000u;
+	map.kind = kind;
+	for (uint64_t ticks = begin; ticks < end; ticks += 400009)
+		wrong += clock_cursor_ns(&cursor, &map, ticks) != clock_map_ns(&map, ticks);
+	for (uint64_t ticks = UINT64_MAX; ticks; ticks /= 3)
+		wrong += clock_cursor_ns(&cursor, &map, ticks) != clock_map_ns(&map, ticks);
+	ok(map.nr > 20 && wrong == 0, "a cursor gives what the function gives (%zu segments)",
+	   map.nr);
+	clock_map_fini(&map);
+}
+
 int main(void)
 {
 	test_start();
@@ -253,6 +280,8 @@ int main(void)
 	test_break(20e6, "a step of 20 ms forward");
 	test_break(-20e6, "a step of 20 ms back");
 	test_break(-3600e9, "a suspend of an hour");
+	test_cursor(CLOCK_TICKS_TSC);
+	test_cursor(CLOCK_TICKS_MONO);
 	test_this_machine();
 	return done_testing();
 }

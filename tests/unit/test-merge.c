@@ -38,8 +38,8 @@ static uint64_t source_floor(void *self)
 	return source->floor;
 }
 
-static const struct merge_input_ops live_ops = {source_next, source_floor};
-static const struct merge_input_ops file_ops = {source_next, NULL};
+static const struct merge_input_ops live_ops = {.next = source_next, .floor = source_floor};
+static const struct merge_input_ops file_ops = {.next = source_next};
 
 static int compare_u64(const void *a, const void *b)
 {
@@ -225,7 +225,7 @@ static uint64_t running_floor(void *self)
 
 static void test_running_floor(void)
 {
-	static const struct merge_input_ops ops = {source_next, running_floor};
+	static const struct merge_input_ops ops = {.next = source_next, .floor = running_floor};
 	struct merge *merge = merge_create();
 	struct trace_event event;
 

@@ -38,6 +38,41 @@ static int compare(const void *a, const void *b)
 	return left->number < right->number ? -1 : 1;
 }
 
+/* What the merge gave. */
+struct given {
+	size_t nr, disorders, early;
+	uint64_t last;
+};
+
+/* Takes all there is, run by run, as a session does. */
+static void take_all(struct merge *merge, uint64_t limit, const struct push *pushed,
+		     struct given *given)
+{
+	const struct event_item *item, *end;
+	uint64_t bound;
+	void *self;
+
+	while (merge_next_run(merge, limit, &self, &bound) > 0) {
+		struct source *source = self;
+
+		given->early += bound > limit;
+		while (source_run(source, &item, &end) && item->stamp <= bound) {
+			uint32_t number;
+
+			memcpy(&number, item + 1, sizeof(number));
+			given->disorders += item->stamp < given->last ||
+					    pushed[number].stamp != item->stamp ||
+					    pushed[number].source != source->number;
+			given->last = item->stamp;
+			given->nr++;
+			source_take(source,
+				    (const struct event_item
+					     *)(const void *)((const uint8_t *)item +
+							      event_item_size(item->payload_size)));
+		}
+	}
+}
+
 /* Rounds of random pushes, each source stalling now and then; the merge must give their sort. */
 static void test_merge(void)
 {
@@ -45,14 +80,15 @@ static void test_merge(void)
 	static uint8_t payload[40000];
 	struct source *sources[NR_SOURCES];
 	uint64_t limit = 0, floors[NR_SOURCES] = {0}, stamp;
-	size_t nr_pushed = 0, nr_given = 0, disorders = 0, early = 0;
+	size_t nr_pushed = 0;
+	struct source_pool pool = {0};
 	struct merge *merge = merge_create();
-	struct trace_event event = {.payload = payload, .cpu = -1}, given;
-	uint64_t last = 0;
+	struct trace_event event = {.payload = payload, .cpu = -1};
+	struct given given = {0};
 
 	srand(4711);
 	for (uint32_t i = 0; i < NR_SOURCES; i++) {
-		sources[i] = source_create(i, &limit);
+		sources[i] = source_create(i, &pool, &limit);
 		merge_add(merge, &source_merge_ops, sources[i], &sources[i]->input);
 	}
 	for (uint64_t now = 100; now < 100 * NR_ROUNDS; now += 100) {
@@ -77,36 +113,25 @@ static void test_merge(void)
 			floors[i] = now;
 		}
 		limit = lowest;
-		while (merge_next(merge, limit, &given) > 0) {
-			uint32_t number;
-
-			memcpy(&number, given.payload, sizeof(number));
-			disorders += given.stamp < last || pushed[number].stamp != given.stamp ||
-				     pushed[number].source != given.stream;
-			early += given.stamp > limit;
-			last = given.stamp;
-			nr_given++;
-		}
+		take_all(merge, limit, pushed, &given);
 	}
-	ok(nr_given > nr_pushed / 2 && nr_given < nr_pushed, "stalls hold some back (%zu of %zu)",
-	   nr_given, nr_pushed);
+	ok(given.nr > nr_pushed / 2 && given.nr < nr_pushed, "stalls hold some back (%zu of %zu)",
+	   given.nr, nr_pushed);
 	limit = UINT64_MAX;
 	for (uint32_t i = 0; i < NR_SOURCES; i++)
 		sources[i]->is_ended = true;
-	while (merge_next(merge, limit, &given) > 0) {
-		disorders += given.stamp < last;
-		last = given.stamp;
-		nr_given++;
-	}
-	ok(nr_given == nr_pushed, "at the end all have been given");
-	ok(disorders == 0 && early == 0, "in order, unharmed, and none before its time");
+	take_all(merge, limit, pushed, &given);
+	ok(given.nr == nr_pushed, "at the end all have been given");
+	ok(given.disorders == 0 && given.early == 0,
+	   "in order, unharmed, and none before its time");
 	qsort(pushed, nr_pushed, sizeof(pushed[0]), compare);
-	ok(last == pushed[nr_pushed - 1].stamp, "the last one given is the latest pushed");
+	ok(given.last == pushed[nr_pushed - 1].stamp, "the last one given is the latest pushed");
 	for (uint32_t i = 0; i < NR_SOURCES; i++) {
 		ok(source_is_empty(sources[i]), "queue %u is empty again", i);
 		source_destroy(sources[i]);
 	}
 	merge_destroy(merge);
+	source_pool_fini(&pool);
 }
 
 static void test_wants(void)
@@ -267,8 +292,7 @@ static void test_mistakes(void)
 	struct clock_map map = {0};
 	struct session *session = NULL;
 	struct session_config config = {
-		.bridge = -1,
-		.dir = folder, .kernel = "none", .map_borrow = &map, .first = &first};
+		.bridge = -1, .dir = folder, .kernel = "none", .map_borrow = &map, .first = &first};
 	char error[256];
 
 	ok(session_create(&config, &session, error, sizeof(error)) < 0 && !session &&

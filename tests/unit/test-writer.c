@@ -302,6 +302,109 @@ static void test_discarded(void)
 	trace_reader_close(reader);
 }
 
+/* Items for a run: steps of time that need long heads now and then, payloads of all lengths. */
+static size_t make_items(uint8_t *bytes, size_t capacity, const struct trace_event_class *number,
+			 const struct trace_event_class *text)
+{
+	uint64_t stamp = 1000;
+	size_t size = 0;
+
+	for (uint32_t i = 0; size + 256 < capacity; i++) {
+		uint32_t length = i % 7 ? 8 : 1 + i % 100;
+		struct event_item *item = (struct event_item *)(void *)(bytes + size);
+
+		stamp += i % 50 ? i % 300 : (uint64_t)1 << (16 + i % 16);
+		*item = (struct event_item){.stamp = stamp,
+					    .class = length == 8 ? number : text,
+					    .payload_size = length,
+					    .pid = 1,
+					    .tid = (int32_t)i + 1};
+		memset(item + 1, 'a' + (int)(i % 26), length);
+		((uint8_t *)(item + 1))[length - 1] = 0;
+		size += event_item_size(length);
+	}
+	return size;
+}
+
+/* All items in one way or the other: nobody can tell by the trace. */
+static void write_items(const char *name, enum trace_domain domain, bool is_run)
+{
+	static _Alignas(8) uint8_t bytes[1 << 18];
+	const struct event_item *item = (const struct event_item *)(const void *)bytes, *end;
+	const struct clock_map map = {.kind = CLOCK_TICKS_MONO};
+	struct clock_cursor cursor = {0};
+	struct trace_writer *writer = create(name, 4096);
+	struct trace_stream_writer *stream;
+	const struct trace_event_class *number, *text;
+	struct trace_event_class *strings = event_class_create(domain, EVENT_INSTANT, "s");
+
+	event_class_add_field(strings, "s", FIELD_STRING, 0, 0, ROLE_NONE);
+	event_class_finish(strings);
+	trace_writer_class(writer, make_class(domain, "n"), &number);
+	trace_writer_class(writer, strings, &text);
+	trace_writer_stream(writer, domain, "s", 0, &stream);
+	end = (const struct event_item *)(const void *)(bytes + make_items(bytes, sizeof(bytes),
+									   number, text));
+	while (item < end) {
+		struct trace_event event;
+
+		if (is_run)
+			item = trace_stream_append_run(stream, item, end, UINT64_MAX, &cursor,
+						       &map);
+		if (item == end)
+			break;
+		event = (struct trace_event){.stamp = item->stamp,
+					     .class = item->class,
+					     .payload = (const uint8_t *)(item + 1),
+					     .payload_size = item->payload_size,
+					     .pid = item->pid,
+					     .tid = item->tid};
+		trace_stream_append(stream, &event);
+		item = (const struct event_item *)(const void *)((const uint8_t *)item +
+								 event_item_size(
+									 item->payload_size));
+	}
+	trace_writer_close(writer, 0);
+}
+static bool have_same_events(const char *left, const char *right)
+{
+	struct trace_reader *readers[2] = {0};
+	struct trace_event events[2];
+	struct trace_error error;
+	bool is_same = true;
+	int ret = 1;
+
+	trace_reader_open(in_dir(left), &readers[0], &error);
+	trace_reader_open(in_dir(right), &readers[1], &error);
+	while (is_same && ret > 0) {
+		ret = trace_reader_next(readers[0], &events[0], &error);
+		is_same = trace_reader_next(readers[1], &events[1], &error) == ret;
+		if (ret > 0)
+			is_same &= events[0].stamp == events[1].stamp &&
+				   events[0].tid == events[1].tid &&
+				   events[0].payload_size == events[1].payload_size &&
+				   !memcmp(events[0].payload, events[1].payload,
+					   events[0].payload_size);
+	}
+	trace_reader_close(readers[0]);
+	trace_reader_close(readers[1]);
+	return is_same && ret == 0;
+}
+
+static void test_runs(void)
+{
+	write_items("one-user", TRACE_USER, false);
+	write_items("run-user", TRACE_USER, true);
+	write_items("one-kernel", TRACE_KERNEL, false);
+	write_items("run-kernel", TRACE_KERNEL, true);
+	ok(size_of("one-user/user/s") > 60000 &&
+		   size_of("run-user/user/s") == size_of("one-user/user/s") &&
+		   size_of("run-kernel/kernel/s") == size_of("one-kernel/kernel/s"),
+	   "events written in runs take the same bytes");
+	ok(have_same_events("one-user", "run-user"), "markers are the same");
+	ok(have_same_events("one-kernel", "run-kernel"), "kernel events are the same");
+}
+
 int main(void)
 {
 	temp_dir_make(dir);
@@ -312,6 +415,7 @@ int main(void)
 	test_large_event();
 	test_full_disk();
 	test_discarded();
+	test_runs();
 	temp_dir_remove(dir);
 	return done_testing();
 }
