@@ -50,6 +50,7 @@ struct recorder {
 	bool has_exited;
 	int status; /* of the program, as waitpid() tells */
 	bool shows_progress, has_said_problem, has_said_kernel_ended;
+	char others[512]; /* which other users' markers are not recorded, as said last */
 };
 
 static uint64_t now_ns(void)
@@ -185,19 +186,20 @@ static json_t *start_request(const struct recorder *recorder)
 	const struct record_options *options = &recorder->options;
 	pid_t pid = options->argv ? recorder->program.pid : options->pid;
 
-	return json_pack(
-		"{s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:s, s:I, s:o, s:b, s:I, s:s, s:I, "
-		"s:I, s:I, s:I}",
-		"command", "start", "dir", recorder->dir, "pid", (int)pid, "kernel",
-		options->kernel ? options->kernel : "default", "backend", recorder->backend,
-		"extra", text_array(options->extra), "markers", text_array(options->markers),
-		"clock", options->clock ? options->clock : "ordered", "ring_size",
-		(json_int_t)options->ring_size, "argv", command_text(options->argv), "detach",
-		options->is_detached, "duration_ns",
-		(json_int_t)(options->is_detached ? options->duration_ns : 0), "no_bridge",
-		recorder->bridge.why, "kernel_buffer", (json_int_t)options->kernel_buffer,
-		"rotate_bytes", (json_int_t)options->rotate_bytes, "rotate_ns",
-		(json_int_t)options->rotate_ns, "max_bytes", (json_int_t)options->max_bytes);
+	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:s, s:I, s:o, s:b, s:I, s:s, s:I, "
+			 "s:I, s:I, s:I, s:b}",
+			 "command", "start", "dir", recorder->dir, "pid", (int)pid, "kernel",
+			 options->kernel ? options->kernel : "default", "backend",
+			 recorder->backend, "extra", text_array(options->extra), "markers",
+			 text_array(options->markers), "clock",
+			 options->clock ? options->clock : "ordered", "ring_size",
+			 (json_int_t)options->ring_size, "argv", command_text(options->argv),
+			 "detach", options->is_detached, "duration_ns",
+			 (json_int_t)(options->is_detached ? options->duration_ns : 0), "no_bridge",
+			 recorder->bridge.why, "kernel_buffer", (json_int_t)options->kernel_buffer,
+			 "rotate_bytes", (json_int_t)options->rotate_bytes, "rotate_ns",
+			 (json_int_t)options->rotate_ns, "max_bytes",
+			 (json_int_t)options->max_bytes, "own", options->is_own_only);
 }
 
 static void close_bridge(struct recorder *recorder)
@@ -265,6 +267,9 @@ static int start(struct recorder *recorder)
 		if (*figures_text(answer, "missing"))
 			log_warning("record: %s; see 'weft doctor'",
 				    figures_text(answer, "missing"));
+		/* Said by now; from here on only what is new. */
+		snprintf(recorder->others, sizeof(recorder->others), "%s",
+			 figures_text(answer, "others"));
 		if (recorder->options.pid &&
 		    program_why_unmarked(recorder->options.pid, why, sizeof(why)))
 			log_warning("record: %s", why);
@@ -341,6 +346,20 @@ static void say_problem(struct recorder *recorder, const json_t *answer)
 	recorder->has_said_problem = true;
 }
 
+/* Another user's folder has appeared, or was taken away, while we record. */
+static void say_others(struct recorder *recorder, const json_t *answer)
+{
+	const char *others = figures_text(answer, "others");
+
+	if (!strncmp(others, recorder->others, sizeof(recorder->others) - 1))
+		return;
+	snprintf(recorder->others, sizeof(recorder->others), "%s", others);
+	if (!*others)
+		return;
+	clear_progress(recorder);
+	log_warning("record: %s", others);
+}
+
 /* Return: false when the daemon is gone. */
 static bool show_status(struct recorder *recorder)
 {
@@ -350,6 +369,7 @@ static bool show_status(struct recorder *recorder)
 	if (!answer)
 		return false;
 	say_problem(recorder, answer);
+	say_others(recorder, answer);
 	if (!strcmp(figures_text(answer, "state"), "ended")) { /* by 'weft stop' elsewhere */
 		recorder->is_over = true;
 	} else if (recorder->shows_progress) {
@@ -581,8 +601,8 @@ const struct command command_record = {
 		"  -o, --output=DIR       the trace's folder (default: weft-DATE-TIME)\n"
 		"  -p, --pid=PID          a program that runs already; the recording ends with "
 		"it.\n"
-		"                         It has markers if it is linked with libmarker and runs\n"
-		"                         as the user who records\n"
+		"                         It has markers if it is linked with libmarker, and runs\n"
+		"                         as the user who records or root records\n"
 		"      --kernel=SET       default, all (system calls and faults of all programs), "
 		"none,\n"
 		"                         or some of "
@@ -592,6 +612,8 @@ const struct command command_record = {
 		"  -m, --marker=PATTERN   only these markers, such as 'player:*' or "
 		"'!player:poll'; the\n"
 		"                         last that matches decides; may be repeated\n"
+		"      --own              root: markers of root's programs only, not of all "
+		"users'\n"
 		"      --backend=NAME     where kernel events come from; 'weft doctor' lists them\n"
 		"      --clock=KIND       ordered (default), or fast: cheaper markers, order "
 		"between\n"

@@ -45,6 +45,7 @@ static void print_text(const json_t *answer)
 {
 	const json_t *sessions = json_object_get(answer, "sessions"), *session;
 	char memory[24];
+	const json_t *places = json_object_get(answer, "places"), *place;
 	size_t i;
 
 	json_array_foreach(sessions, i, session)
@@ -57,6 +58,14 @@ static void print_text(const json_t *answer)
 	printf("weft-consumerd[%" PRIu64 "]: %s of memory, %zu programs with markers\n",
 	       figures_count(answer, "pid"), memory,
 	       json_array_size(json_object_get(answer, "programs")));
+	json_array_foreach(places, i, place)
+	{
+		if (*figures_text(place, "problem"))
+			printf("  %s\n", figures_text(place, "problem"));
+		else
+			printf("  markers of %s too, in %s\n", figures_text(place, "user"),
+			       figures_text(place, "folder"));
+	}
 }
 
 static void print_json(const json_t *answer)

@@ -105,6 +105,9 @@ static int take_option(struct record_options *options, char **argv, int option)
 					       "'%s' is no size for a trace (128K or more)",
 					       optarg);
 		return 0;
+	case 'O':
+		options->is_own_only = true;
+		return 0;
 	case 'D':
 		options->is_detached = true;
 		return 0;
@@ -145,6 +148,7 @@ int record_options_parse(int argc, char **argv, struct record_options *options)
 		{"duration", required_argument, NULL, 'd'},
 		{"rotate", required_argument, NULL, 'T'},
 		{"max-size", required_argument, NULL, 'M'},
+		{"own", no_argument, NULL, 'O'},
 		{"detach", no_argument, NULL, 'D'},
 		{"ring-size", required_argument, NULL, 'r'},
 		{"kernel-buffer", required_argument, NULL, 'B'},

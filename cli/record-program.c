@@ -320,7 +320,7 @@ int program_why_unmarked(pid_t pid, char *retwhy, size_t retwhy_size)
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	if (stat(path, &owner) < 0)
 		return 0;
-	if (owner.st_uid != geteuid()) {
+	if (owner.st_uid != geteuid() && geteuid() != 0) {
 		snprintf(retwhy, retwhy_size,
 			 "no markers of process %d: it is uid %u's, and markers are recorded of "
 			 "programs of one's own, here uid %u's",

@@ -32,7 +32,7 @@ tests_system_record_numbers_SOURCES = tests/system/record-numbers.c
 tests_system_record_numbers_LDADD = -lpthread
 dist_check_SCRIPTS += tests/system/test-background.sh tests/system/test-consumerd.sh \
 	tests/system/test-namespaces.sh tests/system/test-parts.sh \
-	tests/system/test-record.sh
+	tests/system/test-record.sh tests/system/test-users.sh
 
 UNIT_TESTS += tests/unit/test-floor
 tests_unit_test_floor_SOURCES = tests/unit/test-floor.c tests/unit/producer.h

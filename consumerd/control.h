@@ -7,21 +7,22 @@
  *	{"command":"start", "dir":"/abs/DIR", "pid":812, "kernel":"default|all|none|sched,irq,...",
  *	 "backend":"ftrace|fake:/abs/FILE|", "extra":["drm:*"], "markers":["player:*"],
  *	 "clock":"ordered|fast", "ring_size":4194304, "argv":"player clip.mp4", "detach":false,
- *	 "kernel_buffer":8388608, "duration_ns":0, "no_bridge":"...",
+ *	 "own":false, "kernel_buffer":8388608, "duration_ns":0, "no_bridge":"...",
  *	 "rotate_bytes":0, "rotate_ns":0, "max_bytes":0}
- *	-> {"ok":true, "session":1, "backend":"ftrace", "clock":"tsc-ordered", "missing":"..."}
- *	                                               when everything is on
+ *	-> {"ok":true, "session":1, "backend":"ftrace", "clock":"tsc-ordered", "missing":"...",
+ *	    "others":"..."}                            when everything is on
  *	{"command":"status", "session":1}
  *	-> {"ok":true, "session":1, "state":"recording", "dir":..., "pid":..., "queued":...,
  *	    "events":..., "discarded":..., "bytes":..., "late":..., "seconds":...,
- *	    "problem":"No space left", "programs":...}
+ *	    "problem":"No space left", "programs":..., "others":"..."}
  *	   state "ended", and as stop answers: another connection has stopped it
  *	{"command":"stop", "session":1}
  *	-> as status, without programs, state "ended", with "clock_error_ns"; when the trace is
  *	   written. Any connection may stop any session
  *	{"command":"list"}
  *	-> {"ok":true, "pid":..., "memory":bytes resident, "sessions":[as status, "detached":false],
- *	    "programs":[{"pid":..., "comm":..., "events":..., "refused":..., "rings":...}]}
+ *	    "programs":[{"pid":..., "uid":..., "comm":..., "events":..., "refused":...,
+ *	    "rings":...}], "places":[{"uid":..., "user":..., "folder":..., "problem":"..."}]}
  *
  * Who starts a session asks for its status next: one whose starter leaves without having asked
  * is taken back, folder and all, for its answer may not have arrived.
@@ -31,6 +32,8 @@
  * was on, where these are not 0. "pid" 0: no program; the session is the whole machine's. Empty or
  * missing: the default. "queued": bytes in memory that are not written yet. "problem" is "" while
  * there is none; "kernel_ended":true says that weft-bridge has gone and kernel events end there.
+ * Root's weft-consumerd records all users' markers, unless "own" is true; "others" says whose it
+ * cannot have, and why.
  *
  * A connection to weft-bridge may come with a start (SCM_RIGHTS, with its first byte): kernel
  * events are then recorded by its rights. Without one "no_bridge" says why, in a sentence.
