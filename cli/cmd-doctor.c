@@ -85,7 +85,7 @@ static void find_way(struct diagnosis *diagnosis)
 }
 
 /* As 'weft record' would: under sudo only the bridge is root's. */
-static int examine(struct diagnosis *diagnosis, char *reterr, size_t reterr_size)
+static int examine(struct diagnosis *diagnosis)
 {
 	struct bridge_config config = {0};
 	int ret;
@@ -93,7 +93,7 @@ static int examine(struct diagnosis *diagnosis, char *reterr, size_t reterr_size
 	memset(diagnosis, 0, sizeof(*diagnosis));
 	rights_get_bridge(&diagnosis->bridge);
 	diagnosis->is_sudo = geteuid() == 0;
-	ret = rights_drop(reterr, reterr_size);
+	ret = rights_drop("doctor");
 	if (ret < 0)
 		return ret;
 	config.clock = clock_detect(&diagnosis->clock_why);
@@ -279,7 +279,6 @@ static int run(int argc, char **argv)
 {
 	static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
 	static struct diagnosis diagnosis; /* large */
-	char why[256];
 	bool is_json = false;
 	int option;
 
@@ -292,10 +291,8 @@ static int run(int argc, char **argv)
 	}
 	if (optind < argc)
 		return cli_usage_error(&command_doctor, "'%s' means nothing here", argv[optind]);
-	if (examine(&diagnosis, why, sizeof(why)) < 0) {
-		log_error("doctor: %s", why);
+	if (examine(&diagnosis) < 0)
 		return CLI_ERROR;
-	}
 	if (!is_json)
 		print_text(&diagnosis);
 	else if (print_json(&diagnosis) < 0)

@@ -519,14 +519,11 @@ static bool wants_kernel(const struct record_options *options)
 /* Under sudo, everything but the bridge is the user's from here on. */
 static int settle_rights(struct recorder *recorder)
 {
-	char why[256];
-
 	if (wants_kernel(&recorder->options))
 		rights_get_bridge(&recorder->bridge);
-	if (recorder->options.is_as_root || rights_drop(why, sizeof(why)) == 0)
-		return 0;
-	log_error("record: %s", why);
-	return CLI_ERROR;
+	if (!recorder->options.is_as_root && rights_drop("record") < 0)
+		return CLI_ERROR;
+	return 0;
 }
 
 static int prepare(struct recorder *recorder)

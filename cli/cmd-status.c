@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/record-daemon.h"
 #include "cli/record-figures.h"
+#include "cli/rights.h"
 
 /* When a recording that has lasted so long began, as a clock on the wall shows it. */
 static void format_since(double seconds, char *ret_text, size_t size)
@@ -110,30 +111,39 @@ static int run(int argc, char **argv)
 {
 	static const struct option table[] = {
 		{"json", no_argument, NULL, 'j'},
+		{"as-root", no_argument, NULL, 'A'},
 		{0},
 	};
-	bool is_json = false;
+	bool is_json = false, is_as_root = false;
 	int option;
 
 	opterr = 0;
 	optind = 1;
 	while ((option = getopt_long(argc, argv, ":", table, NULL)) >= 0) {
-		if (option != 'j')
+		if (option == 'j')
+			is_json = true;
+		else if (option == 'A')
+			is_as_root = true;
+		else
 			return cli_bad_option(&command_status, argv, option);
-		is_json = true;
 	}
 	if (optind < argc)
 		return cli_usage_error(&command_status, "'%s' is not expected", argv[optind]);
+	if (!is_as_root && rights_drop(command_status.name) < 0)
+		return CLI_ERROR;
 	return print_status(is_json);
 }
 
 const struct command command_status = {
 	.name = "status",
-	.usage = "[--json]",
+	.usage = "[--as-root] [--json]",
 	.summary = "shows the recordings that are running",
 	.help = "Shows this user's running recordings: the folder, since when, events, bytes on "
 		"disk,\n"
 		"discarded events, and how much of it is still in memory.\n\n"
-		"      --json   one object a line, for each recording\n",
+		"      --json      one object a line, for each recording\n"
+		"      --as-root   under sudo: root's recordings (those made with --as-root), not "
+		"the\n"
+		"                  user's\n",
 	.run = run,
 };

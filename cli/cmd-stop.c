@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/record-daemon.h"
 #include "cli/record-figures.h"
+#include "cli/rights.h"
 
 /* Ends one and waits until its trace is written. Return: the exit status. */
 static int stop_session(struct daemon_link *link, const json_t *session)
@@ -127,37 +128,46 @@ static int run(int argc, char **argv)
 {
 	static const struct option table[] = {
 		{"all", no_argument, NULL, 'a'},
+		{"as-root", no_argument, NULL, 'A'},
 		{0},
 	};
 	const char *dir;
-	bool is_all = false;
+	bool is_all = false, is_as_root = false;
 	int option;
 
 	opterr = 0;
 	optind = 1;
 	while ((option = getopt_long(argc, argv, ":a", table, NULL)) >= 0) {
-		if (option != 'a')
+		if (option == 'a')
+			is_all = true;
+		else if (option == 'A')
+			is_as_root = true;
+		else
 			return cli_bad_option(&command_stop, argv, option);
-		is_all = true;
 	}
 	dir = optind < argc ? argv[optind] : NULL;
 	if (optind + 1 < argc)
 		return cli_usage_error(&command_stop, "one folder only");
 	if (dir && is_all)
 		return cli_usage_error(&command_stop, "--all and a folder exclude each other");
+	if (!is_as_root && rights_drop(command_stop.name) < 0)
+		return CLI_ERROR;
 	return stop(dir, is_all);
 }
 
 const struct command command_stop = {
 	.name = "stop",
-	.usage = "[DIR | --all]",
+	.usage = "[--as-root] [DIR | --all]",
 	.summary = "ends a recording in the background or in another terminal",
 	.help = "Ends the recording into DIR, or the only one of this user, and returns when its "
 		"trace\n"
 		"is written, with record's last line. The program that was recorded goes on. A "
 		"'weft\n"
 		"record' whose recording is ended so ends with 0.\n\n"
-		"  -a, --all   all recordings of this user\n\n"
+		"  -a, --all       all recordings of this user\n"
+		"      --as-root   under sudo: of root's recordings (those made with --as-root), "
+		"not of\n"
+		"                  the user's\n\n"
 		"The exit status is 0, 1 when not all could be written, 2 when there was nothing "
 		"to end\n"
 		"or it was not clear which.\n",

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "cli/record-daemon.h"
 #include "kernel-bridge/link.h"
 
@@ -114,7 +115,7 @@ static void set_environment(uid_t uid, const struct passwd *user)
 		unsetenv("XDG_RUNTIME_DIR");
 }
 
-int rights_drop(char *reterr, size_t reterr_size)
+int rights_drop(const char *command)
 {
 	const struct passwd *user;
 	unsigned uid, gid;
@@ -123,9 +124,9 @@ int rights_drop(char *reterr, size_t reterr_size)
 	if (geteuid() != 0 || !getenv("SUDO_UID"))
 		return 0;
 	if (!id_of("SUDO_UID", &uid) || !id_of("SUDO_GID", &gid)) {
-		snprintf(reterr, reterr_size,
-			 "SUDO_UID and SUDO_GID do not say whose program it "
-			 "is; --as-root leaves it root's");
+		log_error("%s: SUDO_UID and SUDO_GID do not tell who calls; unset them to go on as "
+			  "root",
+			  command);
 		return -EINVAL;
 	}
 	if (uid == 0)
@@ -133,7 +134,7 @@ int rights_drop(char *reterr, size_t reterr_size)
 	user = getpwuid(uid);
 	ret = become(uid, gid, user);
 	if (ret < 0) {
-		snprintf(reterr, reterr_size, "cannot become user %u: %s", uid, strerror(-ret));
+		log_error("%s: cannot become user %u: %s", command, uid, strerror(-ret));
 		return ret;
 	}
 	set_environment(uid, user);

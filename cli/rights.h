@@ -5,8 +5,6 @@
 #ifndef CLI_RIGHTS_H
 #define CLI_RIGHTS_H
 
-#include <stddef.h>
-
 struct bridge_access {
 	int fd;	       /* a connection to weft-bridge; -1: none */
 	char why[256]; /* -1: one sentence why, and what to do */
@@ -17,9 +15,9 @@ void rights_get_bridge(struct bridge_access *access);
 
 /**
  * rights_drop() - under sudo becomes the user who called it, for good; in any other case nothing.
- * @reterr: on failure one sentence
- * Return: 0, or -errno: rights may be kept that must not be used.
+ * @command: who says why not
+ * Return: 0, or -errno: rights may be kept that must not be used. That has been said.
  */
-int rights_drop(char *reterr, size_t reterr_size);
+int rights_drop(const char *command);
 
 #endif

@@ -96,7 +96,20 @@ start $under_sudo "$WEFT" record --kernel=none -o user/none --
 is "without kernel events no bridge is started, and the program is the user's all the same" \
 	"$bridge$(status "$program" Uid)" "65534 65534 65534 65534"
 finish
+$under_sudo "$WEFT" record --detach -d 60 -o user/behind 2>err2
+is "sudo weft status shows what sudo weft record began" "$($under_sudo "$WEFT" status | grep -c "^$tap_dir/user/behind$")" 1
+is "which is what the user sees" "$($as_nobody "$WEFT" status | grep -c "^$tap_dir/user/behind$")" 1
+$under_sudo "$WEFT" stop 2>err2
+is "sudo weft stop ends it" "$? $(grep -c 'behind: .* events' err2)" "0 1"
 WEFT_RUNDIR=$tap_dir/root-run
+"$WEFT" record --kernel=none --detach -d 60 -o rooted-behind 2>err2
+is "with --as-root they look at root's" "$($under_sudo "$WEFT" status --as-root --json | jq -r .dir)" "$tap_dir/rooted-behind"
+$under_sudo "$WEFT" stop 2>err2
+is "and only with it" "$? $(wc -l <err2)" "2 1"
+$under_sudo "$WEFT" stop --as-root rooted-behind 2>err2
+is "weft stop, too" $? 0
+SUDO_UID=-1 SUDO_GID=65534 "$WEFT" status >out 2>err2
+is "whose they are is not guessed" "$? $(cat out) $(wc -l <err2)" "2  1"
 start $under_sudo "$WEFT" record --as-root -o rooted --
 is "with --as-root the program stays root's" "$(status "$program" Uid)" "0 0 0 0"
 finish
