@@ -17,6 +17,9 @@
 
 #define MAX_CLASSES 65536u
 #define MAX_RINGS 4096u
+#define MAX_USER_RINGS 16384u
+#define FEW_RINGS 4u
+#define MAX_FDS 4u
 #define MAX_MAPS 1024u
 #define MAX_NAME 255u
 
@@ -114,13 +117,27 @@ static int take_class(struct program *program, const struct wire_class *wire, si
 	return 1;
 }
 
+/*
+ * One program must not take the places of all others, nor all our mappings: each may have half of
+ * what its user's others leave, and a few in any case.
+ */
+static bool has_room(const struct program *program)
+{
+	uint32_t all = program->entrance->nr_rings;
+	uint32_t left = all < MAX_USER_RINGS ? MAX_USER_RINGS - all : 0;
+
+	return program->rings.nr < MAX_RINGS && program->rings.nr < FEW_RINGS + left / 2;
+}
+
 static int take_ring(struct program *program, const struct wire_ring *wire, int fd)
 {
 	struct thread_ring *ring, **place;
 	int ret;
 
-	if (fd < 0 || program->rings.nr >= MAX_RINGS)
+	if (fd < 0)
 		return -EPROTO;
+	if (!has_room(program))
+		return -EMFILE;
 	ring = calloc(1, sizeof(*ring));
 	place = ring ? array_push(&program->rings) : NULL;
 	if (!place) {
@@ -135,6 +152,7 @@ static int take_ring(struct program *program, const struct wire_ring *wire, int 
 	}
 	ring->number = wire->ring;
 	*place = ring;
+	program->entrance->nr_rings++;
 	atomic_store_explicit(&program->nr_rings, (uint32_t)program->rings.nr,
 			      memory_order_relaxed);
 	return 1;
@@ -200,17 +218,19 @@ out:
 	return ret;
 }
 
-/* The descriptor that came with a message, or -1; any others are closed. */
-static int take_fd(struct msghdr *message)
+/* The descriptor that came with a message, or -1; any others are closed. *ret_nr: how many came. */
+static int take_fd(struct msghdr *message, size_t *ret_nr)
 {
 	int fd = -1, one;
 
+	*ret_nr = 0;
 	for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part;
 	     part = CMSG_NXTHDR(message, part)) {
 		size_t nr = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
 		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
 			continue;
+		*ret_nr += nr;
 		for (size_t i = 0; i < nr; i++) {
 			memcpy(&one, CMSG_DATA(part) + i * sizeof(int), sizeof(one));
 			if (fd < 0)
@@ -225,7 +245,7 @@ static int take_fd(struct msghdr *message)
 int announcement_read(struct program *program, const struct programs_observer *observer)
 {
 	_Alignas(8) char bytes[WIRE_MAX_MESSAGE];
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(MAX_FDS * sizeof(int))];
 	struct iovec part = {.iov_base = bytes, .iov_len = sizeof(bytes)};
 	struct msghdr message = {
 		.msg_iov = &part,
@@ -233,6 +253,7 @@ int announcement_read(struct program *program, const struct programs_observer *o
 		.msg_control = control,
 		.msg_controllen = sizeof(control),
 	};
+	size_t nr_fds;
 	ssize_t got;
 	int fd;
 
@@ -244,14 +265,14 @@ int announcement_read(struct program *program, const struct programs_observer *o
 		return -ENOBUFS;
 	if (got < 0)
 		return errno == ECONNRESET ? -EPIPE : -errno;
-	fd = take_fd(&message);
+	fd = take_fd(&message, &nr_fds);
 	if (got == 0 || message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
 		if (fd >= 0)
 			close(fd);
 		if (got == 0)
 			return -EPIPE;
-		/* Its descriptor found no place here. */
-		return message.msg_flags & MSG_CTRUNC ? -EMFILE : -EPROTO;
+		/* Its descriptor found no place here, or there were more than anybody needs. */
+		return message.msg_flags & MSG_CTRUNC && nr_fds < MAX_FDS ? -EMFILE : -EPROTO;
 	}
 	return announcement_take(program, bytes, (size_t)got, fd, observer);
 }

@@ -54,7 +54,8 @@ static int take_records(struct lane_walk *walk, uint32_t number, const struct ri
 		ret = ring_lane_read(&walk->ring->reader, number, look->write_pos,
 				     walk->drain->buffer, BUFFER_SIZE, &size);
 		records_take(walk, size);
-	} while (ret == 0 && size > 0);
+	} while (ret == 0 && size > 0 && !walk->ring->is_finished);
+	records_tell_gathered(walk);
 	return ret;
 }
 
@@ -76,6 +77,8 @@ static void drain_lane(struct lane_walk *walk, uint32_t number, bool is_last)
 	/* Announced since the round before: no stamp of it is earlier than that. */
 	if (!lane->floor.since)
 		lane->floor = (struct floor){.at = drain->before, .since = drain->now};
+	if (!lane->since)
+		lane->since = drain->now;
 	if (ring_lane_look(&walk->ring->reader, number, &look) < 0) {
 		walk->ring->is_finished = true;
 		return;
@@ -171,6 +174,7 @@ static void drain_ring(struct drain *drain, struct program *program, struct thre
 
 	for (uint32_t lane = 0; lane < ring->reader.nr_lanes && !ring->is_finished; lane++) {
 		walk.lane = &ring->lanes[lane];
+		walk.nr_losses = walk.bad_run = 0;
 		drain_lane(&walk, lane, is_last);
 	}
 	if (is_last)
@@ -200,7 +204,7 @@ static void untold_of_lane(struct drain *drain, struct thread_ring *ring, uint32
 	untold = untold_of(&ring->reader.lanes[number], &look);
 	if (is_end && untold > lane->told_early[slot])
 		session_push_discard(drain->sessions[slot], &lane->sources[slot], ring->host_tid,
-				     untold - lane->told_early[slot],
+				     lane_believable(lane, untold - lane->told_early[slot], now),
 				     look.untold ? look.untold_begin : now, now);
 	lane->told_early[slot] = is_end ? 0 : untold;
 	/* The time without rounds before the first session is not its thread's fault. */

@@ -26,6 +26,7 @@
 #define MAX_ACCEPTS 64
 #define MAX_PROGRAMS 4096
 #define MAX_OTHERS_PROGRAMS 512
+#define MAX_CONNECTIONS 16 /* of one process: a libmarker in each of some objects */
 #define MAX_EVENTS 256
 
 /* The low bit of an epoll pointer: its pidfd spoke, not its socket. */
@@ -95,8 +96,9 @@ int programs_open(struct programs *programs, const char *folder)
 	return ret;
 }
 
-static void ring_destroy(struct thread_ring *ring)
+static void ring_destroy(struct program *program, struct thread_ring *ring)
 {
+	program->entrance->nr_rings--;
 	for (uint32_t i = 0; i < RING_NR_LANES; i++)
 		for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
 			if (ring->lanes[i].sources[slot])
@@ -108,7 +110,7 @@ static void ring_destroy(struct thread_ring *ring)
 static void program_destroy(struct program *program)
 {
 	for (size_t i = 0; i < program->rings.nr; i++)
-		ring_destroy(program->rings.items[i]);
+		ring_destroy(program, program->rings.items[i]);
 	for (size_t i = 0; i < program->classes.nr; i++)
 		event_class_destroy(program->classes.items[i].class);
 	array_fini(&program->rings);
@@ -169,6 +171,15 @@ static void note_want(struct programs *programs, int ret)
 		programs->want = ret;
 }
 
+static bool has_enough(const struct programs *programs, pid_t pid)
+{
+	const struct program *program;
+	unsigned nr = 0;
+
+	cds_list_for_each_entry(program, &programs->list, node) nr += program->pid == pid;
+	return nr >= MAX_CONNECTIONS;
+}
+
 /* Return: 0 or -errno. */
 static int admit(const struct programs *programs, struct entrance *entrance,
 		 struct program *program)
@@ -176,6 +187,8 @@ static int admit(const struct programs *programs, struct entrance *entrance,
 	int ret =
 		is_full(programs, entrance) ? -EMFILE : check_peer(program->fd, entrance, program);
 
+	if (ret == 0 && has_enough(programs, program->pid))
+		ret = -EACCES;
 	return ret < 0 ? ret : watch(entrance, program);
 }
 
@@ -317,7 +330,7 @@ static void sweep_rings(struct program *program)
 		struct thread_ring *ring = program->rings.items[i];
 
 		if (ring->is_finished)
-			ring_destroy(ring);
+			ring_destroy(program, ring);
 		else
 			program->rings.items[kept++] = ring;
 	}

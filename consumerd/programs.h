@@ -20,7 +20,9 @@
 /* One lane of one ring: a source of its own in every session. */
 struct lane {
 	struct floor floor;
-	uint64_t last; /* stamp of the last record taken out */
+	uint64_t last;	    /* stamp of the last record taken out */
+	uint64_t since;	    /* when it was first looked at */
+	uint64_t discarded; /* told so far */
 	/* By session: its source, and how many discarded events it knows of, or need not know of,
 	 * that no record has placed in time yet. */
 	struct source *sources[SESSION_MAX];
@@ -37,7 +39,7 @@ struct thread_ring {
 };
 
 struct program_class {
-	struct trace_event_class *class; /* NULL: a number not announced */
+	struct trace_event_class *class;		     /* NULL: a number not announced */
 	const struct trace_event_class *mapped[SESSION_MAX]; /* NULL: not wanted */
 	uint32_t asked; /* bits: the slots of sessions that have been asked */
 };
@@ -49,6 +51,7 @@ struct entrance {
 	int epoll_fd;	    /* the socket and its programs; -1: not open */
 	uid_t uid;	    /* who may come */
 	uint32_t nr;	    /* programs that have come and are still there */
+	uint32_t nr_rings;  /* theirs */
 	struct floor floor; /* what announcements not yet read may still bring */
 };
 
@@ -90,7 +93,7 @@ struct programs {
 	struct cds_list_head entrances;
 	struct entrance own; /* our own user's, among them */
 	int epoll_fd;	     /* all entrances' */
-	int want; /* the last one not taken on for want of something: -errno; 0: none */
+	int want;	     /* the last one not taken on for want of something: -errno; 0: none */
 };
 
 /* Whoever wants to know of what is announced. */

@@ -14,6 +14,13 @@
 
 #include "base/log.h"
 
+/* Losses of a lane that a round tells one by one; what is more is told as one. */
+#define MAX_LOSSES 8
+/* So many bad records without a good one between them are no accident: the ring is given up. */
+#define MAX_BAD_RUN 65536
+/* A thread cannot refuse more than an event per tick; some before its ring was first looked at. */
+#define EARLY_DISCARDED (UINT64_C(1) << 32)
+
 uint64_t records_stamp(const struct lane_walk *walk, uint64_t ticks)
 {
 	if (walk->drain->clock != CLOCK_TICKS_MONO)
@@ -39,22 +46,51 @@ static void tell_discarded(struct lane_walk *walk, uint32_t slot, uint64_t count
 				     walk->ring->host_tid, count - early, begin, end);
 }
 
+uint64_t lane_believable(struct lane *lane, uint64_t count, uint64_t now)
+{
+	uint64_t room = EARLY_DISCARDED;
+
+	if (now > lane->since)
+		room += now - lane->since;
+	room = room > lane->discarded ? room - lane->discarded : 0;
+	if (count > room)
+		count = room;
+	lane->discarded += count;
+	return count;
+}
+
 void records_tell_discarded(struct lane_walk *walk, uint64_t count, uint64_t begin, uint64_t end)
 {
+	count = lane_believable(walk->lane, count, walk->latest);
 	for (uint32_t slot = 0; slot < SESSION_MAX && count; slot++)
 		if (walk->recorders >> slot & 1)
 			tell_discarded(walk, slot, count, begin, end);
 }
 
+static void loss_add(struct loss *loss, uint64_t count, uint64_t begin, uint64_t end)
+{
+	if (!loss->count || begin < loss->begin)
+		loss->begin = begin;
+	if (!loss->count || end > loss->end)
+		loss->end = end;
+	if (__builtin_add_overflow(loss->count, count, &loss->count))
+		loss->count = UINT64_MAX;
+}
+
 static void take_discarded(struct lane_walk *walk, const struct ring_record *record)
 {
 	struct ring_discarded discarded;
+	uint64_t begin, end;
 
 	if (record->size < sizeof(discarded))
 		return;
 	memcpy(&discarded, record + 1, sizeof(discarded));
-	records_tell_discarded(walk, discarded.count, records_stamp(walk, discarded.begin_ticks),
-			       records_stamp(walk, discarded.end_ticks));
+	begin = records_stamp(walk, discarded.begin_ticks);
+	end = records_stamp(walk, discarded.end_ticks);
+	if (walk->nr_losses++ < MAX_LOSSES)
+		records_tell_discarded(walk, discarded.count, begin, end);
+	else
+		loss_add(&walk->rest, discarded.count, begin, end);
 }
 
 /* A record that no honest program writes: it counts as discarded, at the last good moment. */
@@ -68,11 +104,22 @@ static void refuse(struct lane_walk *walk, const struct ring_record *record)
 			    "ticks=%" PRIu64 ", before=%" PRIu64 ", now=%" PRIu64,
 			    walk->program->pid, walk->program->comm, record->class, record->size,
 			    record->ticks, walk->lane->last, walk->latest);
-	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+	loss_add(&walk->bad, 1, at, at);
+	if (++walk->bad_run == MAX_BAD_RUN && !walk->is_foreign)
+		walk->ring->is_finished = true;
+}
+
+void records_tell_gathered(struct lane_walk *walk)
+{
+	const struct loss *bad = &walk->bad;
+
+	records_tell_discarded(walk, walk->rest.count, walk->rest.begin, walk->rest.end);
+	for (uint32_t slot = 0; slot < SESSION_MAX && bad->count; slot++)
 		if (walk->recorders >> slot & 1)
 			session_push_discard(walk->drain->sessions[slot],
-					     &walk->lane->sources[slot], walk->ring->host_tid, 1,
-					     at, at);
+					     &walk->lane->sources[slot], walk->ring->host_tid,
+					     bad->count, bad->begin, bad->end);
+	walk->rest = walk->bad = (struct loss){0};
 }
 
 void records_tell_thread(const struct drain *drain, const struct program *program,
@@ -177,6 +224,7 @@ static void take_record(struct lane_walk *walk, const struct ring_record *record
 		.cpu = -1,
 	};
 	walk->lane->last = event.stamp;
+	walk->bad_run = 0;
 	walk->drain->nr_events++;
 	if (walk->program->clock_shift)
 		shift_due(walk, record, class->class);
@@ -309,7 +357,7 @@ void records_take(struct lane_walk *walk, size_t size)
 		(const struct ring_record *)(const void *)((const uint8_t *)record + size);
 	struct record_run run;
 
-	while (record < end) {
+	while (record < end && !walk->ring->is_finished) {
 		find_run(walk, record, end, &run);
 		if (!run.nr || !takes_run(walk, record)) {
 			take_record(walk, record);
@@ -320,6 +368,7 @@ void records_take(struct lane_walk *walk, size_t size)
 			if (walk->recorders >> slot & 1)
 				push_run(walk, slot, &run);
 		walk->lane->last = run.last;
+		walk->bad_run = 0;
 		walk->drain->nr_events += run.nr;
 		record = run.end;
 	}

@@ -139,6 +139,8 @@ void session_push_discard(struct session *session, struct source **slot, int32_t
 	source = session_marker_source(session, slot, host_tid);
 	if (!source || source_push_discard(source, count, begin, end) < 0)
 		session->output.nr_refused += count;
+	else
+		session->queued += event_item_size(sizeof(struct source_discard));
 }
 
 void session_drain(struct session *session, uint64_t now)

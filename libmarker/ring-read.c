@@ -5,9 +5,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "libmarker/ring-read.h"
 
+#define TMPFS_MAGIC 0x01021994 /* as in linux/magic.h */
 #define MIN_DATA_SIZE 4096u
 #define MAX_DATA_SIZE (1u << 30)
 
@@ -72,6 +74,7 @@ static int layout_check(struct ring_reader *reader, uint8_t *base)
 int ring_reader_open(int fd, struct ring_reader *ret_reader)
 {
 	struct ring_reader reader = {0};
+	struct statfs fs;
 	struct stat st;
 	void *base;
 	int seals, ret;
@@ -79,8 +82,11 @@ int ring_reader_open(int fd, struct ring_reader *ret_reader)
 	seals = fcntl(fd, F_GET_SEALS);
 	if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != (F_SEAL_SHRINK | F_SEAL_GROW))
 		return -EBADMSG;
-	if (fstat(fd, &st) < 0)
+	if (fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0)
 		return -errno;
+	/* Not of huge pages: these may be gone when they are needed. */
+	if (fs.f_type != TMPFS_MAGIC)
+		return -EBADMSG;
 	if (st.st_size < (off_t)(MIN_DATA_SIZE + sizeof(struct ring_shared)) ||
 	    st.st_size > (off_t)MAX_DATA_SIZE * (RING_NR_LANES + 1))
 		return -EBADMSG;

@@ -87,7 +87,8 @@ static void check_program(const struct program *program)
 int FUZZ_TARGET(announcements)(const uint8_t *data, size_t size)
 {
 	struct fuzz_bytes bytes = {data, size};
-	struct program program = {.pid = 1, .pidfd = -1};
+	struct entrance entrance = {0};
+	struct program program = {.entrance = &entrance, .pid = 1, .pidfd = -1};
 	int sockets[2], ret = 1;
 
 	fuzz_check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sockets) ==

@@ -14,3 +14,8 @@ tests_stress_fault_preload_la_CFLAGS = $(AM_CFLAGS) -fno-optimize-sibling-calls
 tests_stress_fault_preload_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 tests_stress_fault_preload_la_LIBADD = -ldl
 dist_check_SCRIPTS += tests/stress/test-faults.sh tests/stress/test-conserve.sh
+# A neighbour that means harm.
+check_PROGRAMS += tests/stress/hostile
+tests_stress_hostile_SOURCES = tests/stress/hostile.c
+EXTRA_DIST += tests/stress/neighbour.sh
+dist_check_SCRIPTS += tests/stress/test-neighbour.sh
