@@ -14,6 +14,18 @@ bench_bench_marker_LDADD += $(LTTNG_UST_LIBS)
 endif
 EXTRA_DIST += bench/bench-marker.sh
 
+noinst_PROGRAMS += bench/bench-consumer
+bench_bench_consumer_SOURCES = bench/bench-consumer.c
+bench_bench_consumer_CPPFLAGS = $(AM_CPPFLAGS)
+bench_bench_consumer_CFLAGS = $(AM_CFLAGS)
+if HAVE_LTTNG_UST
+bench_bench_consumer_SOURCES += bench/bench-marker-lttng.c bench/bench-marker-lttng.h
+bench_bench_consumer_CPPFLAGS += -DHAVE_LTTNG_UST
+bench_bench_consumer_CFLAGS += $(LTTNG_UST_CFLAGS)
+bench_bench_consumer_LDADD = $(LTTNG_UST_LIBS)
+endif
+EXTRA_DIST += bench/bench-consumer.sh
+
 noinst_PROGRAMS += bench/bench-run bench/bench-faults
 bench_bench_run_SOURCES = bench/bench-run.c
 bench_bench_faults_SOURCES = bench/bench-faults.c

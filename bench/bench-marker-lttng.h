@@ -14,6 +14,25 @@
 LTTNG_UST_TRACEPOINT_EVENT(weft_bench, event, LTTNG_UST_TP_ARGS(uint64_t, value),
 			   LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint64_t, value, value)))
 
+/* bench-consumer's, of eight. */
+LTTNG_UST_TRACEPOINT_EVENT(
+	weft_bench, wide,
+	LTTNG_UST_TP_ARGS(uint64_t, a, uint64_t, b, uint64_t, c, uint64_t, d, uint64_t, e, uint64_t,
+			  f, uint64_t, g, uint64_t, h),
+	/* clang-format off */
+	LTTNG_UST_TP_FIELDS(
+		lttng_ust_field_integer(uint64_t, a, a)
+		lttng_ust_field_integer(uint64_t, b, b)
+		lttng_ust_field_integer(uint64_t, c, c)
+		lttng_ust_field_integer(uint64_t, d, d)
+		lttng_ust_field_integer(uint64_t, e, e)
+		lttng_ust_field_integer(uint64_t, f, f)
+		lttng_ust_field_integer(uint64_t, g, g)
+		lttng_ust_field_integer(uint64_t, h, h)
+	)
+	/* clang-format on */
+)
+
 #endif
 
 #include <lttng/tracepoint-event.h>

@@ -42,7 +42,3 @@ UNIT_TESTS += tests/unit/test-session
 tests_unit_test_session_SOURCES = tests/unit/test-session.c
 tests_unit_test_session_CPPFLAGS = $(AM_CPPFLAGS) $(URCU_CFLAGS)
 tests_unit_test_session_LDADD = libconsumer.la
-
-noinst_PROGRAMS += bench/bench-consumer
-bench_bench_consumer_SOURCES = bench/bench-consumer.c
-EXTRA_DIST += bench/bench-consumer.sh
