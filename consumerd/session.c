@@ -231,12 +231,33 @@ void session_break(struct session *session, const struct clock_break *item)
 	session->drain_error = -ESTALE;
 }
 
+/*
+ * A kernel event may leave out a name that the part under way has told. So from here on they leave
+ * out none, until all that did so is written. Return: 0; -EBUSY: not yet.
+ */
+static int tell_all(struct session *session)
+{
+	if (!session->backend->tell_all)
+		return 0;
+	if (!session->is_telling_all) {
+		session->backend->tell_all(session->backend_self, true);
+		session->is_telling_all = true;
+		session->told_until = 0;
+		for (size_t i = 0; i < session->kernel.nr; i++)
+			if (session->kernel.items[i].source->last > session->told_until)
+				session->told_until = session->kernel.items[i].source->last;
+	}
+	return session->limit < session->told_until ? -EBUSY : 0;
+}
+
 int session_next_part(struct session *session, struct trace_writer *next, uint32_t number)
 {
 	const struct clock_map *map = session->output.clock_borrow;
 	uint64_t begin_ns = clock_map_ns(map, session->limit);
-	int ret;
+	int ret = tell_all(session);
 
+	if (ret < 0)
+		return ret;
 	if (begin_ns <= session->dump_ns)
 		return -EBUSY;
 	trace_writer_clock_error(session->output.writer, map->error_ns);
@@ -247,8 +268,9 @@ int session_next_part(struct session *session, struct trace_writer *next, uint32
 	session->header.begin_ns = begin_ns;
 	output_sidecar(&session->output, sidecar_format_header(&session->header));
 	session_anchor(session, &map->last, map->nr - 1);
-	if (session->backend->retell)
-		session->backend->retell(session->backend_self);
+	if (session->is_telling_all)
+		session->backend->tell_all(session->backend_self, false);
+	session->is_telling_all = false;
 	session_publish_stats(session);
 	return 0;
 }

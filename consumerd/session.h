@@ -120,6 +120,8 @@ struct session {
 	uint32_t nr_looked_up;	/* threads looked up in /proc in this round */
 	uint64_t drain_now;	/* T0 of the drain under way */
 	uint64_t kernel_bytes;	/* pushed in this round */
+	bool is_telling_all;	/* the backend: a part is about to begin */
+	uint64_t told_until;	/* up to here events may count on the part under way */
 	int drain_error;
 	bool is_clock_lost; /* the counter was set back */
 
@@ -201,7 +203,8 @@ void session_break(struct session *session, const struct clock_break *item);
 /**
  * session_next_part() - goes on in another part, from the present limit on.
  * @next: made with the session's classes and queue; taken over on success
- * Return: 0; -EBUSY: not yet: the part before is still being closed, or reaches beyond the limit.
+ * Return: 0; -EBUSY: not yet: the part before is still being closed, or reaches beyond the limit,
+ * or what is queued leaves names to it.
  */
 int session_next_part(struct session *session, struct trace_writer *next, uint32_t number);
 

@@ -102,9 +102,9 @@ struct backend {
 	 * is told at the end. Return: events delivered, or -errno.
 	 */
 	int64_t (*drain)(void *self, uint64_t now);
-	/* What comes later must stand without what was told before: another file begins. NULL: it
-	 * always does. */
-	void (*retell)(void *self);
+	/* While on, each event stands without what others told before it: another file is about to
+	 * begin. NULL: they always do. */
+	void (*tell_all)(void *self, bool is_on);
 	/* Stops recording; what is in the buffers can still be drained, and the rest of the loss is
 	 * told then. */
 	int (*stop)(void *self);

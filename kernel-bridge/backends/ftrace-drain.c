@@ -115,7 +115,7 @@ static int translate_known(struct ftrace *ftrace, struct ftrace_stream *stream,
 			   struct ftrace_event *known, const struct ftrace_record *record,
 			   struct trace_event *event)
 {
-	bool is_short = name_is_known(stream, &known->plan, record);
+	bool is_short = !ftrace->tells_all && name_is_known(stream, &known->plan, record);
 	int ret = 0;
 
 	if (!known->class)

@@ -209,10 +209,11 @@ static int ftrace_exclude(void *self, pid_t tid)
 	return ask(ftrace, BRIDGE_EXCLUDE, tid);
 }
 
-static void ftrace_retell(void *self)
+static void ftrace_tell_all(void *self, bool is_on)
 {
 	struct ftrace *ftrace = self;
 
+	ftrace->tells_all = is_on;
 	for (int part = 0; part < BRIDGE_NR_PARTS; part++)
 		for (int i = 0; i < ftrace->parts[part].nr_streams; i++)
 			memset(&ftrace->parts[part].streams[i].names, 0,
@@ -238,7 +239,7 @@ const struct backend backend_ftrace = {
 	.attach = ftrace_attach,
 	.exclude = ftrace_exclude,
 	.drain = ftrace_drain,
-	.retell = ftrace_retell,
+	.tell_all = ftrace_tell_all,
 	.stop = ftrace_stop,
 	.close = ftrace_close,
 };

@@ -57,6 +57,7 @@ struct ftrace {
 	bool has_syscalls;
 	bool is_open; /* the bridge has made something for us */
 	bool is_enabled, is_stopped;
+	bool tells_all; /* no name is left out */
 	struct ftrace_instance_part parts[BRIDGE_NR_PARTS];
 	struct {
 		struct ftrace_event **items;

@@ -62,6 +62,15 @@ names_all() {
 	"$WEFT" dump --json "$1" | jq -se 'map(select(.name == "numbers:step")) | length == 0 or all(.comm == "record-numbers")'
 }
 
+# tells_all PART: what a CPU's event leaves out (FORMAT.md, "Event classes") the part itself has told of that thread.
+tells_all() {
+	"$WEFT" dump --json "$1" | jq -r 'select(.name | test("^(sched|block)_")) |
+		[.cpu, .fields.next_tid // .fields.tid // .tid, (.fields | has("next_comm") or has("comm")), .name] | @tsv' |
+		awk '$3 == "true" { told[$1 " " $2] = 1 }
+		$3 == "false" && $4 ~ /^sched_(switch|waking|migrate_task)$/ && !(($1 " " $2) in told) { print; bad = 1 }
+		END { exit bad }'
+}
+
 each_part() {
 	local trace=$1 part
 	shift
@@ -72,6 +81,11 @@ each_part() {
 
 is_in_order() {
 	"$WEFT" verify-order --json "$1" | jq -se 'all(.violations == 0)'
+}
+
+# newest TRACE: the number of its last part.
+newest() {
+	find "$1" -name 'part-*' | sort | sed -n '$s/.*part-0*//p'
 }
 
 kernel=none
@@ -99,9 +113,13 @@ fi
 if has_tracefs; then
 	ok "each part has the state of the machine" each_part timed sh -c 'grep -q "\"type\":\"thread\",\"ns\":[0-9]*,\"tid\":1," "$0/weft/sidecar"'
 	ok "also for readers that know LTTng's only" each_part timed sh -c '"$WEFT" dump "$0" | grep -q lttng_statedump_process_state'
+	ok "and tells itself whatever its events leave out" each_part timed tells_all
+	ok "which they do" sh -c '"$WEFT" dump --json timed/part-000003 | grep sched_switch | grep -qv next_comm'
 else
 	skip "each part has the state of the machine" "no tracefs, or not root"
 	skip "also for readers that know LTTng's only" "no tracefs, or not root"
+	skip "and tells itself whatever its events leave out" "no tracefs, or not root"
+	skip "which they do" "no tracefs, or not root"
 fi
 rm -r timed/part-000002
 "$WEFT" report timed summary >summary
@@ -136,9 +154,11 @@ for round in 1 2 3; do
 	WEFT_RUNDIR=$tap_dir/other$round "$CONSUMERD" --foreground 2>err5 &
 	daemon=$!
 	until_true test -S "other$round/control.sock"
+	rm -f out
 	WEFT_RUNDIR=$tap_dir/other$round "$WEFT" record --kernel=$kernel --rotate=100ms -o "cut$round" -- "$numbers" -p 100 -n 20000 -s 5 >out 2>err &
 	record=$!
-	until_true test -d "cut$round/part-00000$((round + 2))"
+	until_true grep -q first out # parts may have begun before the program has
+	until_true test -d "cut$round/part-$(printf %06d $(($(newest "cut$round") + round + 1)))"
 	kill -KILL $daemon
 	wait $daemon 2>/dev/null
 	wait $record
