@@ -12,12 +12,21 @@
 
 #include "trace/model.h"
 
+#define CLASS_SET_BUCKETS 4096u
+
 struct class_set {
 	pthread_mutex_t lock; /* protects the arrays, not the classes in them */
 	struct {
 		struct trace_event_class **items; /* by id */
 		size_t nr, capacity;
 	} domains[TRACE_NR_DOMAINS];
+	/* By a hash of the class: its latest one of each domain, and by id the one before. 0: none,
+	 * else an id and 1. */
+	uint32_t latest[TRACE_NR_DOMAINS][CLASS_SET_BUCKETS];
+	struct {
+		uint32_t *items;
+		size_t nr, capacity;
+	} before[TRACE_NR_DOMAINS];
 };
 
 /* Return: an empty set, the caller's until class_set_destroy(); NULL without memory. */

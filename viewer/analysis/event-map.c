@@ -70,18 +70,39 @@ static int16_t find_field(const struct trace_event_class *class, const char *spe
 	return -1;
 }
 
+static uint64_t hash_of(const char *text, size_t size)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ (uint8_t)text[i]) * 1099511628211u;
+	return hash;
+}
+
+static bool is_stem(const struct event_map *map, size_t index, const char *text, size_t size)
+{
+	const char *stem = map->stems.items[index];
+
+	return strlen(stem) == size && !memcmp(stem, text, size);
+}
+
 uint32_t event_map_intern(struct event_map *map, const char *text, size_t size)
 {
+	uint64_t hash = hash_of(text, size);
+	uint32_t known = u64_map_get(&map->by_text, hash);
 	char **slot;
 
-	for (size_t i = 0; i < map->stems.nr; i++)
-		if (strlen(map->stems.items[i]) == size && !memcmp(map->stems.items[i], text, size))
+	/* Another one with its hash is rare, or made on purpose: then all are looked through. */
+	for (size_t i = known; i < map->stems.nr; i++)
+		if (is_stem(map, i, text, size))
 			return (uint32_t)i;
 	slot = array_push(&map->stems);
 	if (!slot)
 		return UINT32_MAX;
 	*slot = strndup(text, size);
-	if (!*slot) {
+	if (!*slot || (known == U64_MAP_NONE &&
+		       u64_map_set(&map->by_text, hash, (uint32_t)map->stems.nr - 1) < 0)) {
+		free(*slot);
 		map->stems.nr--;
 		return UINT32_MAX;
 	}
@@ -178,6 +199,7 @@ void event_map_fini(struct event_map *map)
 	for (size_t i = 0; i < map->stems.nr; i++)
 		free(map->stems.items[i]);
 	array_fini(&map->stems);
+	u64_map_fini(&map->by_text);
 	for (int i = 0; i < TRACE_NR_DOMAINS; i++)
 		array_fini(&map->domains[i]);
 }

@@ -9,6 +9,7 @@
 #define VIEWER_ANALYSIS_EVENT_MAP_H
 
 #include "trace/model.h"
+#include "viewer/analysis/u64-map.h"
 
 enum event_id {
 	EVENT_OTHER,
@@ -62,6 +63,7 @@ struct event_map {
 		char **items;
 		size_t nr, capacity;
 	} stems;
+	struct u64_map by_text; /* hash of a stem -> its index; of two with one hash the first */
 };
 
 /**
