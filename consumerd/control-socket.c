@@ -24,6 +24,10 @@
 #define MAX_LINE 65536u
 /* Started for a session that never came. */
 #define FIRST_IDLE_MS 10000
+/* For want of memory: a client's bytes are tried again so often, with such a pause, one after the
+ * other. */
+#define MAX_RETRIES 100
+#define RETRY_US 1000
 /* Signals, the listening socket, other users' places, and the programs that detached recordings
  * end with. */
 #define NR_OTHER_FDS (3 + SESSION_MAX)
@@ -33,6 +37,7 @@ struct client {
 	size_t used;
 	char *line; /* MAX_LINE bytes */
 	int passed; /* the descriptor that came with its last bytes; -1 */
+	unsigned nr_retries;
 };
 
 struct control {
@@ -218,15 +223,28 @@ static ssize_t receive(struct client *client)
 	return got;
 }
 
+/* Return: 0: what failed may be tried again; or -errno: to be dropped, lest it wait for ever. */
+static int bear_failure(struct client *client, int error)
+{
+	if (error == EAGAIN || error == EINTR)
+		return 0;
+	if (error != ENOMEM || client->nr_retries == MAX_RETRIES)
+		return -error;
+	client->nr_retries++;
+	usleep(RETRY_US);
+	return 0;
+}
+
 /* Return: 0, or -errno: to be dropped. */
 static int serve_client(struct control *control, struct client *client)
 {
 	ssize_t got = receive(client);
 
 	if (got < 0)
-		return errno == EAGAIN || errno == EINTR || errno == ENOMEM ? 0 : -errno;
+		return bear_failure(client, errno);
 	if (got == 0)
 		return -EPIPE;
+	client->nr_retries = 0;
 	client->used += (size_t)got;
 	return answer_lines(control, client);
 }
