@@ -14,6 +14,8 @@ struct wish {
 	bool is_hex;
 };
 
+#define PRINT_FORMAT "\nprint fmt:"
+
 static const struct tep_format_field *find_field(const struct tep_format_field *field,
 						 const char *name)
 {
@@ -25,10 +27,12 @@ static const struct tep_format_field *find_field(const struct tep_format_field *
 static int parse_format(struct tep_handle *tep, const char *system, const char *text, size_t size,
 			struct tep_event **ret_borrow_event)
 {
+	const char *print = memmem(text, size, PRINT_FORMAT, strlen(PRINT_FORMAT));
 	struct tep_event *event = NULL;
 
-	/* A print format it cannot read is no matter: its fields are read before. */
-	tep_parse_format(tep, &event, text, size, system);
+	/* Not the print format: of no use here, and without memory libtraceevent frees a part of it
+	 * twice. That it misses it is no matter: the fields are read before. */
+	tep_parse_format(tep, &event, text, print ? (size_t)(print - text) : size, system);
 	if (!event)
 		return -EINVAL;
 	if (!event->format.common_fields)
