@@ -37,6 +37,7 @@
 #define rendezvous_file weft_rendezvous_file
 #define rendezvous_folder weft_rendezvous_folder
 #define rendezvous_folder_check weft_rendezvous_folder_check
+#define rendezvous_may_grow weft_rendezvous_may_grow
 #define ring_arm weft_ring_arm
 #define ring_copy weft_ring_copy
 #define ring_create weft_ring_create

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,6 +70,13 @@ int rendezvous_file(const char *folder, const char *name, char *ret_path)
 	return path_format(ret_path, "%s/%s", folder, name);
 }
 
+bool rendezvous_may_grow(size_t size)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) < 0 || size <= limit.rlim_cur;
+}
+
 /* A whole page under a private name, linked into place: nobody ever sees half of one. */
 static int control_create(const char *path)
 {
@@ -80,6 +88,8 @@ static int control_create(const char *path)
 	char temporary[RENDEZVOUS_MAX_PATH];
 	int fd, ret;
 
+	if (!rendezvous_may_grow(CONTROL_PAGE_SIZE))
+		return -EFBIG;
 	ret = path_format(temporary, "%s.%d", path, getpid());
 	if (ret)
 		return ret;

@@ -39,6 +39,9 @@ int rendezvous_folder_check(const char *path);
  */
 int rendezvous_file(const char *folder, const char *name, char *ret_path);
 
+/* May a file of ours have that size? Where it may not (RLIMIT_FSIZE), to try ends the program. */
+bool rendezvous_may_grow(size_t size);
+
 /**
  * rendezvous_control_open() - the control page's file, made (whole, generation 0) if not there.
  * Return: a close-on-exec descriptor, for mapping CONTROL_PAGE_SIZE bytes; -EPERM when the file is

@@ -54,9 +54,11 @@ static uint32_t lane_size(uint32_t lane)
 /* The memfd: sealed, so that it can shrink under nobody. */
 static int ring_open(size_t size)
 {
-	int fd = memfd_create("weft-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int ret = 0;
+	int fd, ret = 0;
 
+	if (!rendezvous_may_grow(size))
+		return -EFBIG;
+	fd = memfd_create("weft-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
 	if (ftruncate(fd, size) < 0 ||
