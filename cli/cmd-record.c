@@ -364,7 +364,7 @@ static void say_others(struct recorder *recorder, const json_t *answer)
 static bool show_status(struct recorder *recorder)
 {
 	json_t *answer = daemon_ask(&recorder->link, session_request(recorder, "status"));
-	char text[160];
+	char text[FIGURES_SIZE];
 
 	if (!answer)
 		return false;

@@ -27,7 +27,7 @@ static void format_since(double seconds, char *ret_text, size_t size)
 
 static void print_session(const json_t *session)
 {
-	char since[32], figures[160], memory[24];
+	char since[32], figures[FIGURES_SIZE], memory[24];
 
 	format_since(json_number_value(json_object_get(session, "seconds")), since, sizeof(since));
 	figures_format(session, figures, sizeof(figures));

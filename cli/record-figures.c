@@ -50,15 +50,31 @@ void figures_format_bytes(uint64_t bytes, char *ret_text, size_t size)
 	snprintf(ret_text, size, "%.1f %s", value, units[unit]);
 }
 
+/* "", or ", 512 of them not written from 0.10 s to 0.24 s" */
+static void format_lost(const json_t *answer, char *ret_text, size_t size)
+{
+	uint64_t lost = figures_count(answer, "lost");
+	char count[40];
+
+	ret_text[0] = '\0';
+	if (!lost)
+		return;
+	figures_format_count(lost, count, sizeof(count));
+	snprintf(ret_text, size, ", %s of them not written from %.2f s to %.2f s", count,
+		 json_number_value(json_object_get(answer, "lost_begin")),
+		 json_number_value(json_object_get(answer, "lost_end")));
+}
+
 void figures_format(const json_t *answer, char *ret_text, size_t size)
 {
-	char events[40], discarded[40], bytes[24];
+	char events[40], discarded[40], bytes[24], lost[120];
 
 	figures_format_count(figures_count(answer, "events"), events, sizeof(events));
 	figures_format_count(figures_count(answer, "discarded"), discarded, sizeof(discarded));
 	figures_format_bytes(figures_count(answer, "bytes"), bytes, sizeof(bytes));
-	snprintf(ret_text, size, "%s events, %.1f s, %s, %s discarded", events,
-		 json_number_value(json_object_get(answer, "seconds")), bytes, discarded);
+	format_lost(answer, lost, sizeof(lost));
+	snprintf(ret_text, size, "%s events, %.1f s, %s, %s discarded%s", events,
+		 json_number_value(json_object_get(answer, "seconds")), bytes, discarded, lost);
 }
 
 int figures_say_problem(const char *command, const char *name, const json_t *answer)
@@ -82,7 +98,7 @@ int figures_say_kernel_ended(const char *command, const char *name, const json_t
 
 void figures_say_end(const char *name, const json_t *answer)
 {
-	char text[160];
+	char text[FIGURES_SIZE];
 
 	figures_format(answer, text, sizeof(text));
 	fprintf(stderr, "%s: %s, clock ±%" PRIu64 " ns\n", name, text,

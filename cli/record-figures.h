@@ -21,7 +21,9 @@ void figures_format_count(uint64_t count, char *ret_text, size_t size);
 /* 2100000000 as "2.1 GB". */
 void figures_format_bytes(uint64_t bytes, char *ret_text, size_t size);
 
-/* "81,204,113 events, 60.0 s, 2.1 GB, 0 discarded" */
+/* "81,204,113 events, 60.0 s, 2.1 GB, 0 discarded"; and of these, what could not be written, from
+ * when to when. */
+#define FIGURES_SIZE 300
 void figures_format(const json_t *answer, char *ret_text, size_t size);
 
 /* Says on stderr that something could not be written, where that is so. Return: whether it is. */

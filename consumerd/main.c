@@ -178,6 +178,8 @@ static void block_signals(void)
 	sigset_t signals;
 
 	signal(SIGPIPE, SIG_IGN);
+	/* A file as large as it may be is one that cannot be written, and said to be. */
+	signal(SIGXFSZ, SIG_IGN);
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);

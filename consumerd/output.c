@@ -231,6 +231,7 @@ static void add_totals(struct trace_writer_totals *sum, const struct trace_write
 	sum->events += totals->events;
 	sum->discarded += totals->discarded;
 	sum->bytes += totals->bytes;
+	trace_loss_add(&sum->lost, &totals->lost);
 }
 
 /* Has the trace that was given up been closed by now? */

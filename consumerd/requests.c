@@ -264,6 +264,12 @@ static const char *describe_error(int error)
 	return error ? strerror(-error) : "";
 }
 
+/* A time as people count it, from when everything was on, in seconds. */
+static double seconds_into(const struct session *session, uint64_t ns)
+{
+	return ns > session->on_ns ? (double)(ns - session->on_ns) / 1e9 : 0;
+}
+
 /* The figures that status and stop share. */
 static json_t *figures(const struct session *session, uint64_t end_ns)
 {
@@ -272,13 +278,16 @@ static json_t *figures(const struct session *session, uint64_t end_ns)
 	double seconds = end_ns > session->on_ns ? (double)(end_ns - session->on_ns) / 1e9 : 0;
 
 	return json_pack(
-		"{s:b, s:i, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:s, s:b}", "ok", 1, "session",
+		"{s:b, s:i, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:s, s:b, s:I, s:f, s:f}", "ok", 1, "session",
 		(int)session->number, "dir", session->dir, "pid", (int)session->pid, "queued",
 		(json_int_t)figure(&stats->queued), "events", (json_int_t)figure(&stats->events),
 		"discarded", (json_int_t)figure(&stats->discarded), "bytes",
 		(json_int_t)figure(&stats->bytes), "late", (json_int_t)figure(&stats->late),
 		"seconds", seconds, "problem", describe_error(error), "kernel_ended",
-		(int)atomic_load_explicit(&stats->has_kernel_ended, memory_order_relaxed));
+		(int)atomic_load_explicit(&stats->has_kernel_ended, memory_order_relaxed), "lost",
+		(json_int_t)figure(&stats->lost), "lost_begin",
+		seconds_into(session, figure(&stats->lost_begin_ns)), "lost_end",
+		seconds_into(session, figure(&stats->lost_end_ns)));
 }
 
 static json_t *answer_status(struct recordings *recordings, const json_t *request)

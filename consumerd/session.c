@@ -282,6 +282,11 @@ void session_publish_stats(struct session *session)
 	atomic_store_explicit(&session->stats.events, totals.events, memory_order_relaxed);
 	atomic_store_explicit(&session->stats.discarded, totals.discarded, memory_order_relaxed);
 	atomic_store_explicit(&session->stats.bytes, totals.bytes, memory_order_relaxed);
+	atomic_store_explicit(&session->stats.lost, totals.lost.count, memory_order_relaxed);
+	atomic_store_explicit(&session->stats.lost_begin_ns, totals.lost.begin_ns,
+			      memory_order_relaxed);
+	atomic_store_explicit(&session->stats.lost_end_ns, totals.lost.end_ns,
+			      memory_order_relaxed);
 	atomic_store_explicit(&session->stats.late, session->output.nr_late, memory_order_relaxed);
 	if (session->output.writer)
 		atomic_store_explicit(&session->stats.part_bytes,

@@ -52,6 +52,7 @@ struct session_config {
 struct session_stats {
 	/* Relaxed, all: figures for people, none of which orders anything. */
 	_Atomic uint64_t events, discarded, bytes, late, queued, part_bytes;
+	_Atomic uint64_t lost, lost_begin_ns, lost_end_ns; /* not written, and when that was */
 	_Atomic int error;
 	_Atomic bool has_kernel_ended; /* before the recording did */
 };

@@ -59,15 +59,13 @@ void stream_destroy(struct trace_stream_writer *stream)
 }
 
 /* Counts events as discarded, in one interval with those lost right before. */
-static void lose(struct trace_stream_writer *stream, struct loss *loss, uint64_t count,
+static void lose(struct trace_stream_writer *stream, struct trace_loss *loss, uint64_t count,
 		 uint64_t begin_ns, uint64_t end_ns)
 {
-	if (!count)
-		return;
-	if (!loss->count)
-		loss->begin_ns = begin_ns;
-	loss->count += count;
-	loss->end_ns = end_ns;
+	struct trace_loss more = {.count = count, .begin_ns = begin_ns, .end_ns = end_ns};
+
+	trace_loss_add(loss, &more);
+	trace_loss_add(&stream->writer->lost, &more);
 	stream->discarded += count;
 	stream->writer->nr_discarded += count;
 }
@@ -87,7 +85,7 @@ static int tell_loss(struct trace_stream_writer *stream, const char *source, uin
 }
 
 /* Without memory for it, it is told another time. */
-static int tell_lost(struct trace_stream_writer *stream, struct loss *loss)
+static int tell_lost(struct trace_stream_writer *stream, struct trace_loss *loss)
 {
 	int ret = 0;
 
@@ -95,15 +93,18 @@ static int tell_lost(struct trace_stream_writer *stream, struct loss *loss)
 		ret = tell_loss(stream, stream->files.name, loss->count, loss->begin_ns,
 				loss->end_ns);
 	if (ret != -ENOMEM)
-		loss->count = 0;
+		*loss = (struct trace_loss){0};
 	return ret;
 }
 
-int stream_tell_losses(struct trace_stream_writer *stream)
+int stream_tell_losses(struct trace_stream_writer *stream, bool is_last)
 {
-	int ret = tell_lost(stream, &stream->refused), failed_ret;
+	bool goes_on = stream->failed.count != stream->failed_before;
+	int ret = tell_lost(stream, &stream->refused), failed_ret = 0;
 
-	failed_ret = tell_lost(stream, &stream->failed);
+	if (is_last || !goes_on)
+		failed_ret = tell_lost(stream, &stream->failed);
+	stream->failed_before = stream->failed.count;
 	return ret ? ret : failed_ret;
 }
 

@@ -17,6 +17,11 @@
 #include "trace/directory.h"
 #include "trace/index.h"
 
+/* Room on the disk that the sidecar has ahead of it: a disk that the events have filled still takes
+ * what is to be told of that, and of the end. On a small one less will do. */
+#define SIDECAR_RESERVE (128u << 10)
+#define SIDECAR_MIN_RESERVE (4u << 10)
+
 /* Writes all or nothing, at the file's end. Return: 0 or -errno. */
 static int append_all(struct append_file *file, const void *bytes, size_t size)
 {
@@ -86,6 +91,22 @@ static int dir_is_empty(int dir_fd)
 	return is_empty;
 }
 
+/* In a file system without such a thing there is no reserve. */
+static void reserve_sidecar(struct trace_files *files)
+{
+	struct append_file *file = &files->sidecar.file;
+	uint64_t size = SIDECAR_RESERVE;
+
+	if (files->reserved >= file->size + SIDECAR_RESERVE / 2)
+		return;
+	while (fallocate(file->fd, FALLOC_FL_KEEP_SIZE, (off_t)file->size, (off_t)size) < 0) {
+		size /= 2;
+		if (size < SIDECAR_MIN_RESERVE || errno != ENOSPC)
+			return;
+	}
+	files->reserved = file->size + size;
+}
+
 static int open_sidecar(struct trace_files *files)
 {
 	int dir_fd = make_dir(files->dir_fd, "weft");
@@ -99,6 +120,7 @@ static int open_sidecar(struct trace_files *files)
 		return -errno;
 	/* A file system without locks: repair then has only the end line to go by. */
 	flock(files->sidecar.file.fd, LOCK_EX | LOCK_NB);
+	reserve_sidecar(files);
 	return 0;
 }
 
@@ -157,6 +179,14 @@ static void text_file_close(struct text_file *self)
 	close_fd(&self->file.fd);
 }
 
+/* Gives back what is reserved and not used. */
+static void close_sidecar(struct trace_files *files)
+{
+	if (files->reserved)
+		(void)!ftruncate(files->sidecar.file.fd, (off_t)files->sidecar.file.size);
+	text_file_close(&files->sidecar);
+}
+
 void trace_files_close(struct trace_files *files)
 {
 	for (int i = 0; i < TRACE_NR_DOMAINS; i++) {
@@ -166,7 +196,7 @@ void trace_files_close(struct trace_files *files)
 		close_fd(&domain->index_dir_fd);
 		close_fd(&domain->dir_fd);
 	}
-	text_file_close(&files->sidecar);
+	close_sidecar(files);
 	close_fd(&files->dir_fd);
 }
 
@@ -248,6 +278,8 @@ int trace_files_metadata(struct trace_files *files, enum trace_domain domain,
 int trace_files_sidecar(struct trace_files *files, struct file_text *text)
 {
 	text_file_add(&files->sidecar, text);
+	if (text)
+		reserve_sidecar(files);
 	return text_file_write(files, &files->sidecar);
 }
 

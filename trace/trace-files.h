@@ -39,6 +39,7 @@ struct domain_files {
 struct trace_files {
 	int dir_fd;
 	struct text_file sidecar;
+	uint64_t reserved; /* bytes of the sidecar that have their place on the disk */
 	struct domain_files domains[TRACE_NR_DOMAINS];
 	/* Shared, relaxed: figures for people. Bytes in the directory; the first failure, -errno.
 	 */

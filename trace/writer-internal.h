@@ -33,10 +33,6 @@ struct packet_buffer {
 	uint8_t bytes[];
 };
 
-/* Events that were lost one after the other, not yet told. */
-struct loss {
-	uint64_t count, begin_ns, end_ns;
-};
 
 struct trace_stream_writer {
 	struct trace_writer *writer;
@@ -50,8 +46,10 @@ struct trace_stream_writer {
 	uint64_t last_ns;   /* stamp of the last event, or end of the last packet if later */
 	uint64_t discarded; /* cumulative */
 	uint64_t discarded_told;
-	struct loss refused; /* no room in the queue */
-	struct loss failed;  /* could not be written */
+	/* Not yet told: */
+	struct trace_loss refused; /* no room in the queue */
+	struct trace_loss failed;  /* could not be written */
+	uint64_t failed_before;	   /* its count at the last flush */
 
 	struct stream_files files; /* the other side's, but for its domain and name */
 };
@@ -71,6 +69,7 @@ struct trace_writer {
 	struct packet_buffer *spare; /* a list by job.next */
 	uint32_t nr_spare;
 	uint64_t nr_events, nr_discarded;
+	struct trace_loss lost; /* of nr_discarded: what the streams could not get rid of */
 	uint32_t clock_error_ns;
 
 	struct trace_files files; /* the other side's */
@@ -94,8 +93,9 @@ int stream_flush(struct trace_stream_writer *stream, uint64_t end_ns, bool is_la
 /* A packet came back. Return: how its writing went. */
 int stream_packet_done(struct packet_buffer *packet);
 
-/* Tells what was lost. */
-int stream_tell_losses(struct trace_stream_writer *stream);
+/* Tells what was lost; of what goes on failing, all in one at its end: a full disk has little room
+ * for it. */
+int stream_tell_losses(struct trace_stream_writer *stream, bool is_last);
 
 void stream_destroy(struct trace_stream_writer *stream);
 

@@ -288,7 +288,7 @@ static int flush_all(struct trace_writer *writer, uint64_t end_ns, bool is_last)
 	for (struct trace_stream_writer *stream = writer->streams; stream; stream = stream->next) {
 		ret = stream_flush(stream, end_ns, is_last);
 		first_error = first_error ? first_error : ret;
-		ret = stream_tell_losses(stream);
+		ret = stream_tell_losses(stream, is_last);
 		first_error = first_error ? first_error : ret;
 	}
 	ret = send_lines(writer);
@@ -311,6 +311,7 @@ struct trace_writer_totals trace_writer_totals(struct trace_writer *writer)
 	return (struct trace_writer_totals){
 		.events = writer->nr_events,
 		.discarded = writer->nr_discarded,
+		.lost = writer->lost,
 		/* Relaxed: a figure for people. */
 		.bytes = atomic_load_explicit(&writer->files.bytes, memory_order_relaxed),
 	};

@@ -101,10 +101,27 @@ int trace_writer_flush(struct trace_writer *writer);
 /* One object for the sidecar: a line of JSON without the newline, made with trace/sidecar.h. */
 int trace_writer_sidecar(struct trace_writer *writer, const char *json_line);
 
+/* Events that were lost: the first and the last. */
+struct trace_loss {
+	uint64_t count, begin_ns, end_ns;
+};
+
+static inline void trace_loss_add(struct trace_loss *loss, const struct trace_loss *more)
+{
+	if (!more->count)
+		return;
+	if (!loss->count || more->begin_ns < loss->begin_ns)
+		loss->begin_ns = more->begin_ns;
+	if (more->end_ns > loss->end_ns)
+		loss->end_ns = more->end_ns;
+	loss->count += more->count;
+}
+
 /* With a queue: events of packets on their way are counted, and taken back should they be lost;
  * bytes are those written so far. */
 struct trace_writer_totals {
 	uint64_t events, discarded, bytes; /* bytes: of everything in the directory */
+	struct trace_loss lost; /* the part of `discarded` that could not be written */
 };
 struct trace_writer_totals trace_writer_totals(struct trace_writer *writer);
 

@@ -297,21 +297,42 @@ else
 	skip "and one line says what is missing and what to do" "nobody cannot enter $top_builddir"
 fi
 
+# ---- files that may not grow any more
+# limited KIB ARGUMENT...: records under such a limit
+limited() {
+	(
+		ulimit -f "$1"
+		shift
+		WEFT_RUNDIR=$tap_dir/limit-run "$WEFT" record --kernel=none "$@" -- "$numbers" -p 1 -n 20000 -s 9 >out 2>err
+	)
+}
+limited 100 -o ringless
+is "a program whose files may not be as large as a ring runs on without one" $? 9
+limited 300 --ring-size=64K -o limited
+is "a limit on the size of the trace's files does not disturb the program" $? 9
+ok "what could not be written for it is counted" grep -Eq '^limited: .* [1-9][0-9,]* of them not written' err
+"$WEFT" dump limited >dumped
+ok "what was written before can be read" test "$(wc -l <dumped)" -gt 100
+
 # ---- a full disk
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	mkdir small
-	unshare -m sh -c "mount -t tmpfs -o size=400k none small &&
+	unshare -m sh -c "mount -t tmpfs -o size=600k none small &&
 		WEFT_RUNDIR=$tap_dir/full-run '$WEFT' record --kernel=none -o small/trace -- '$numbers' -n 100000 -s 9 >out 2>err
 		status=\$?
 		'$WEFT' dump small/trace >dumped
+		cp small/trace/weft/sidecar full-sidecar
 		exit \$status"
 	is "a full disk does not disturb the program" $? 9
 	is "it is said once" "$(grep -c 'No space left' err)" 1
 	ok "what could not be written is counted" grep -Eq '^small/trace: .* [1-9][0-9,]* discarded' err
+	ok "from when to when that was is said" grep -Eq '[1-9][0-9,]* of them not written from [0-9.]+ s to [0-9.]+ s' err
+	ok "and told in the trace, with its end" sh -c 'grep -q "\"source\":\"markers_0\"" full-sidecar && tail -n 1 full-sidecar | grep -q "\"type\":\"end\""'
 	ok "what was written before can be read" test "$(wc -l <dumped)" -gt 100
 else
 	for sentence in "a full disk does not disturb the program" "it is said once" \
-		"what could not be written is counted" "what was written before can be read"; do
+		"what could not be written is counted" "from when to when that was is said" \
+		"and told in the trace, with its end" "what was written before can be read"; do
 		skip "$sentence" "needs root and mount namespaces"
 	done
 fi
