@@ -241,6 +241,20 @@ static int read_script(int fd, char *ret_path)
 	return 0;
 }
 
+/* For reading. A FIFO would be waited for, a device asked to do something. Return: it or -errno. */
+static int open_regular(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	return -ENOEXEC;
+}
+
 /* Of the program that is loaded in the end. Return: 0 or -errno. */
 static int find_elf(const char *file, struct elf_kind *ret_kind)
 {
@@ -249,9 +263,9 @@ static int find_elf(const char *file, struct elf_kind *ret_kind)
 
 	snprintf(path, sizeof(path), "%s", file);
 	for (int depth = 0; depth < MAX_INTERPRETERS; depth++) {
-		fd = open(path, O_RDONLY | O_CLOEXEC);
+		fd = open_regular(path);
 		if (fd < 0)
-			return -errno;
+			return fd;
 		ret = read_elf(fd, ret_kind);
 		if (ret == 0 || read_script(fd, path) < 0)
 			depth = MAX_INTERPRETERS;

@@ -151,6 +151,9 @@ is "127 says that there is no such program" $? 127
 is "in one line" "$(wc -l <err)" 1
 "$WEFT" record --kernel=none -o missing -- ./still.c >out 2>err
 is "126 says that it cannot be run" $? 126
+mkfifo -m 755 fifo
+timeout 20 "$WEFT" record --kernel=none -o not-a-file -- ./fifo >out 2>err
+is "a FIFO is not waited for: it cannot be run" $? 126
 "$WEFT" record --kernel=none -o plain -- "$numbers" -n 1 >out 2>err
 is "a folder that is not empty is refused" $? 2
 ok "and the line says what to do" grep -q 'plain exists and is not empty; name another' err
