@@ -5,7 +5,7 @@ libtrace_la_SOURCES = trace/class-set.c trace/class-set.h trace/clock-break.c \
 	trace/directory.c trace/directory.h \
 	trace/find.c trace/index.c trace/index.h trace/merge.c trace/merge.h \
 	trace/metadata-read.c trace/metadata-write.c trace/metadata.h trace/model.c \
-	trace/model.h trace/packet.c trace/packet.h trace/parse-time.c trace/parse-time.h \
+	trace/model.h trace/packet-file.c trace/packet-file.h trace/packet.c trace/packet.h trace/parse-time.c trace/parse-time.h \
 	trace/payload.c trace/print.c trace/print.h trace/reader-part.c trace/reader-part.h \
 	trace/reader.c trace/reader.h trace/repair.c \
 	trace/sidecar-read.c trace/sidecar-write.c trace/sidecar.h trace/stream-reader.c \
@@ -25,7 +25,9 @@ tests_unit_test_clock_LDADD = libtrace.la -lm
 tests_unit_test_merge_SOURCES = tests/unit/test-merge.c
 tests_unit_test_merge_LDADD = libtrace.la
 
-UNIT_TESTS += tests/unit/test-write-queue
+UNIT_TESTS += tests/unit/test-packet-file tests/unit/test-write-queue
+tests_unit_test_packet_file_SOURCES = tests/unit/test-packet-file.c tests/temp-dir.h
+tests_unit_test_packet_file_LDADD = libtrace.la
 tests_unit_test_write_queue_SOURCES = tests/unit/test-write-queue.c tests/temp-dir.h
 tests_unit_test_write_queue_LDADD = libtrace.la
 

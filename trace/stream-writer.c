@@ -12,6 +12,10 @@
 /* Beside an event's payload: its head, and what copies and a packet's end need behind it. */
 #define MAX_OVERHEAD (EVENT_MAX_HEADER + EVENT_MAX_CONTEXT + PACKET_ALIGN)
 
+/* Of a stream's first packets, those after a pause, and those on a disk that takes no more: what is
+ * lost with one is less. */
+#define FIRST_PACKET_SIZE (256u << 10)
+
 static bool name_is_usable(const char *name)
 {
 	return name[0] && name[0] != '.' &&
@@ -26,6 +30,20 @@ static bool has_stream(const struct trace_writer *writer, enum trace_domain doma
 		if (stream->files.domain == domain && !strcmp(stream->files.name, name))
 			return true;
 	return false;
+}
+
+static void start_small(struct trace_stream_writer *stream)
+{
+	uint32_t most = stream->writer->packet_size;
+
+	stream->full = most < FIRST_PACKET_SIZE ? most : FIRST_PACKET_SIZE;
+}
+
+static void grow(struct trace_stream_writer *stream)
+{
+	uint32_t most = stream->writer->packet_size;
+
+	stream->full = stream->full < most / 2 ? stream->full * 2 : most;
 }
 
 int trace_writer_stream(struct trace_writer *writer, enum trace_domain domain, const char *name,
@@ -44,6 +62,7 @@ int trace_writer_stream(struct trace_writer *writer, enum trace_domain domain, c
 	stream->cpu = cpu < 0 ? 0 : (uint32_t)cpu;
 	stream->instance = writer->domains[domain].nr_streams++;
 	stream->size = packet_header_size(domain);
+	start_small(stream);
 	stream_files_init(&stream->files, domain, name);
 	stream->next = writer->streams;
 	writer->streams = stream;
@@ -54,7 +73,7 @@ int trace_writer_stream(struct trace_writer *writer, enum trace_domain domain, c
 void stream_destroy(struct trace_stream_writer *stream)
 {
 	stream_files_close(&stream->files);
-	free(stream->packet);
+	packet_buffer_destroy(stream->packet);
 	free(stream);
 }
 
@@ -128,6 +147,7 @@ int stream_packet_done(struct packet_buffer *packet)
 
 	if (ret < 0) {
 		writer->nr_events -= packet->nr_events;
+		start_small(stream);
 		lose(stream, &stream->failed, packet->nr_events, packet->info.begin_ns,
 		     packet->info.end_ns);
 	} else {
@@ -219,6 +239,7 @@ int stream_flush(struct trace_stream_writer *stream, uint64_t end_ns, bool is_la
 	/* It may become full before there is room again, and is refused only then. */
 	if (!has_room(stream))
 		return 0;
+	start_small(stream);
 	return send_packet(stream, end_ns > stream->last_ns ? end_ns : stream->last_ns);
 }
 
@@ -226,8 +247,10 @@ int stream_flush(struct trace_stream_writer *stream, uint64_t end_ns, bool is_la
 static int end_packet(struct trace_stream_writer *stream)
 {
 	writer_reap(stream->writer);
-	if (has_room(stream))
+	if (has_room(stream)) {
+		grow(stream);
 		return send_packet(stream, stream->last_ns);
+	}
 	refuse_packet(stream, stream->last_ns);
 	return 0;
 }
@@ -235,11 +258,11 @@ static int end_packet(struct trace_stream_writer *stream)
 /* An event larger than the buffer gets a packet of its own size. Return: 0, -EMSGSIZE, -ENOMEM. */
 static int take_buffer(struct trace_stream_writer *stream, uint64_t needed)
 {
-	if (needed > PACKET_MAX_SIZE)
+	if (needed > PACKET_MAX_SIZE - PACKET_FILE_BLOCK)
 		return -EMSGSIZE;
 	if (stream->packet && stream->packet->capacity >= needed)
 		return 0;
-	free(stream->packet);
+	packet_buffer_destroy(stream->packet);
 	stream->packet = writer_take_buffer(stream->writer, (uint32_t)needed);
 	return stream->packet ? 0 : -ENOMEM;
 }
@@ -249,7 +272,7 @@ static int take_buffer(struct trace_stream_writer *stream, uint64_t needed)
 static int make_room(struct trace_stream_writer *stream, uint64_t needed, int *ret_written)
 {
 	*ret_written = 0;
-	if (stream->packet && stream->size + needed <= stream->packet->capacity)
+	if (stream->packet && stream->size + needed <= stream->full)
 		return 0;
 	if (stream->nr_events)
 		*ret_written = end_packet(stream);
@@ -410,10 +433,10 @@ const struct event_item *trace_stream_append_run(struct trace_stream_writer *str
 	struct run run = {.last_ns = stream->last_ns};
 
 	/* The first of a packet begins it: trace_stream_append()'s. */
-	if (!stream->nr_events || packet->capacity - stream->size < MAX_OVERHEAD)
+	if (!stream->nr_events || stream->size + MAX_OVERHEAD > stream->full)
 		return item;
 	run.at = packet->bytes + stream->size;
-	run.limit = packet->bytes + packet->capacity - MAX_OVERHEAD;
+	run.limit = packet->bytes + stream->full - MAX_OVERHEAD;
 	if (stream->files.domain == TRACE_KERNEL)
 		item = append_items(&run, TRACE_KERNEL, item, end, bound, cursor, map);
 	else

@@ -22,29 +22,6 @@
 #define SIDECAR_RESERVE (128u << 10)
 #define SIDECAR_MIN_RESERVE (4u << 10)
 
-/* Writes all or nothing, at the file's end. Return: 0 or -errno. */
-static int append_all(struct append_file *file, const void *bytes, size_t size)
-{
-	ssize_t written;
-	int ret;
-
-	do
-		written = pwrite(file->fd, bytes, size, (off_t)file->size);
-	while (written < 0 && errno == EINTR);
-	ret = -errno;
-	if (written == (ssize_t)size) {
-		file->size += size;
-		return 0;
-	}
-	if (written >= 0) {
-		ret = -ENOSPC;
-		/* Readers refuse a partial tail; if even this fails they cut it. */
-		if (ftruncate(file->fd, (off_t)file->size) < 0)
-			ret = -errno;
-	}
-	return ret;
-}
-
 static void count_bytes(struct trace_files *files, uint64_t bytes)
 {
 	/* Relaxed: see the struct. */
@@ -287,7 +264,8 @@ void stream_files_init(struct stream_files *stream, enum trace_domain domain, co
 {
 	*stream = (struct stream_files){
 		.domain = domain,
-		.file.fd = -1,
+		.packets.file.fd = -1,
+		.packets.direct_fd = -1,
 		.index.fd = -1,
 		.has_index = true,
 	};
@@ -296,7 +274,7 @@ void stream_files_init(struct stream_files *stream, enum trace_domain domain, co
 
 void stream_files_close(struct stream_files *stream)
 {
-	close_fd(&stream->file.fd);
+	packet_file_close(&stream->packets);
 	close_fd(&stream->index.fd);
 }
 
@@ -335,10 +313,11 @@ static void create_index(struct trace_files *files, struct stream_files *stream)
 /* Return: 0 or -errno. */
 static int create_stream(struct trace_files *files, struct stream_files *stream)
 {
-	stream->file.fd = openat(files->domains[stream->domain].dir_fd, stream->name,
-				 O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (stream->file.fd < 0)
-		return -errno;
+	int ret = packet_file_create(&stream->packets, files->domains[stream->domain].dir_fd,
+				     stream->name);
+
+	if (ret < 0)
+		return ret;
 	create_index(files, stream);
 	return 0;
 }
@@ -357,20 +336,29 @@ static void write_index_entry(struct trace_files *files, struct stream_files *st
 		give_up_index(files, stream);
 }
 
+static void pad_packet(const struct stream_files *stream, uint8_t *bytes, struct packet_info *info)
+{
+	uint32_t padded = packet_file_padded(&stream->packets, info->size);
+
+	memset(bytes + info->size, 0, padded - info->size);
+	info->size = padded;
+}
+
 int stream_files_packet(struct trace_files *files, struct stream_files *stream,
 			const uint8_t uuid[PACKET_UUID_SIZE], uint8_t *bytes,
 			struct packet_info *info)
 {
-	uint64_t offset = stream->file.size;
+	uint64_t offset = stream->packets.file.size;
 	/* Its classes first, should they wait. */
 	int ret = trace_files_metadata(files, stream->domain, NULL);
 
-	if (ret == 0 && stream->file.fd < 0)
+	if (ret == 0 && stream->packets.file.fd < 0)
 		ret = create_stream(files, stream);
 	if (ret == 0) {
 		info->number = stream->number;
+		pad_packet(stream, bytes, info);
 		packet_encode(bytes, stream->domain, uuid, info);
-		ret = append_all(&stream->file, bytes, info->size);
+		ret = packet_file_append(&stream->packets, bytes, info->size);
 	}
 	if (ret < 0)
 		return note_error(files, ret);

@@ -11,13 +11,8 @@
 
 #include <stdatomic.h>
 
+#include "trace/packet-file.h"
 #include "trace/packet.h"
-
-/* A file that only grows: what a short write left is cut off again. */
-struct append_file {
-	int fd; /* -1: none */
-	uint64_t size;
-};
 
 /* Text on its way to a file; malloc()ed, freed when it is written. */
 struct file_text {
@@ -51,7 +46,8 @@ struct trace_files {
 struct stream_files {
 	enum trace_domain domain;
 	char name[64];
-	struct append_file file, index;
+	struct packet_file packets;
+	struct append_file index;
 	bool has_index;	 /* until an entry is missing: readers then make their own */
 	uint64_t number; /* of the next packet */
 };
@@ -73,8 +69,9 @@ void stream_files_close(struct stream_files *stream);
 
 /**
  * stream_files_packet() - a whole packet, then its index entry.
- * @bytes: room for the header, then the events; zeroed up to info->size
- * @info: its number is filled in
+ * @bytes: room for the header, then the events; zeroed up to info->size, and room for a block
+ * (packet-file.h) behind that
+ * @info: its number is filled in, and its size may grow
  * Return: 0, or -errno: nothing of it is there.
  */
 int stream_files_packet(struct trace_files *files, struct stream_files *stream,

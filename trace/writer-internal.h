@@ -12,9 +12,6 @@
 #include "trace/trace-files.h"
 #include "trace/writer.h"
 
-/* Buffers kept for the next packet; more are given back to the system. */
-#define MAX_SPARE_PACKETS 4
-
 struct writer_domain {
 	struct metadata_origin origin; /* uuid differs between domains */
 	size_t nr_described;	       /* classes whose metadata is on its way */
@@ -30,9 +27,8 @@ struct packet_buffer {
 	uint64_t nr_events;
 	int ret; /* of writing it */
 	uint32_t capacity;
-	uint8_t bytes[];
+	uint8_t *bytes; /* at a multiple of PACKET_FILE_BLOCK, and a block more than capacity */
 };
-
 
 struct trace_stream_writer {
 	struct trace_writer *writer;
@@ -41,6 +37,7 @@ struct trace_stream_writer {
 	uint64_t instance;
 	struct packet_buffer *packet; /* NULL until its first event */
 	uint32_t size;		      /* in use, header included */
+	uint32_t full;		      /* the size that it is sent at */
 	uint64_t begin_ns, nr_events;
 	/* Of the whole stream. */
 	uint64_t last_ns;   /* stamp of the last event, or end of the last packet if later */
@@ -66,8 +63,8 @@ struct trace_writer {
 	} lines;
 	struct writer_domain domains[TRACE_NR_DOMAINS];
 	struct trace_stream_writer *streams;
-	struct packet_buffer *spare; /* a list by job.next */
-	uint32_t nr_spare;
+	struct packet_buffer *spare;  /* a list by job.next */
+	uint32_t nr_spare, nr_unused; /* how many; the fewest since the last flush */
 	uint64_t nr_events, nr_discarded;
 	struct trace_loss lost; /* of nr_discarded: what the streams could not get rid of */
 	uint32_t clock_error_ns;
@@ -83,6 +80,8 @@ void writer_reap(struct trace_writer *writer);
 
 /* A buffer of at least that size. Return: the caller's, or NULL without memory. */
 struct packet_buffer *writer_take_buffer(struct trace_writer *writer, uint32_t capacity);
+/* Accepts NULL. */
+void packet_buffer_destroy(struct packet_buffer *packet);
 void writer_put_buffer(struct trace_writer *writer, struct packet_buffer *packet);
 
 /* Sends what is buffered as a packet that ends at @end_ns or with its last event, if that is

@@ -11,7 +11,7 @@
 #include "trace/sidecar.h"
 #include "trace/writer-internal.h"
 
-#define DEFAULT_PACKET_SIZE (256u << 10)
+#define DEFAULT_PACKET_SIZE (1u << 20)
 #define MIN_PACKET_SIZE 512u
 /* Lines of the sidecar wait for the next flush, but not more than this. */
 #define MAX_PENDING_LINES (256u << 10)
@@ -118,6 +118,41 @@ int writer_describe(struct trace_writer *writer, enum trace_domain domain)
 	return ret;
 }
 
+static struct packet_buffer *take_spare(struct trace_writer *writer)
+{
+	struct packet_buffer *packet = writer->spare;
+
+	if (!packet)
+		return NULL;
+	writer->spare = (struct packet_buffer *)packet->job.next;
+	writer->nr_spare--;
+	if (writer->nr_unused > writer->nr_spare)
+		writer->nr_unused = writer->nr_spare;
+	return packet;
+}
+
+static struct packet_buffer *packet_buffer_create(uint32_t capacity)
+{
+	struct packet_buffer *packet = malloc(sizeof(*packet));
+	size_t blocks = capacity / PACKET_FILE_BLOCK + 2;
+
+	if (!packet)
+		return NULL;
+	packet->bytes = aligned_alloc(PACKET_FILE_BLOCK, blocks * PACKET_FILE_BLOCK);
+	packet->capacity = capacity;
+	if (packet->bytes)
+		return packet;
+	free(packet);
+	return NULL;
+}
+
+void packet_buffer_destroy(struct packet_buffer *packet)
+{
+	if (packet)
+		free(packet->bytes);
+	free(packet);
+}
+
 static void writer_free(struct trace_writer *writer)
 {
 	struct trace_stream_writer *stream;
@@ -127,10 +162,8 @@ static void writer_free(struct trace_writer *writer)
 		writer->streams = stream->next;
 		stream_destroy(stream);
 	}
-	while ((packet = writer->spare)) {
-		writer->spare = (struct packet_buffer *)packet->job.next;
-		free(packet);
-	}
+	while ((packet = take_spare(writer)))
+		packet_buffer_destroy(packet);
 	trace_files_close(&writer->files);
 	if (writer->owns_classes)
 		class_set_destroy(writer->classes);
@@ -241,26 +274,20 @@ int trace_writer_sidecar(struct trace_writer *writer, const char *json_line)
 
 struct packet_buffer *writer_take_buffer(struct trace_writer *writer, uint32_t capacity)
 {
-	struct packet_buffer *packet = writer->spare;
+	struct packet_buffer *packet = NULL;
 
-	if (capacity < writer->packet_size)
+	if (capacity <= writer->packet_size) {
+		packet = take_spare(writer);
 		capacity = writer->packet_size;
-	if (packet && packet->capacity >= capacity) {
-		writer->spare = (struct packet_buffer *)packet->job.next;
-		writer->nr_spare--;
-		return packet;
 	}
-	packet = malloc(sizeof(*packet) + capacity);
-	if (packet)
-		packet->capacity = capacity;
-	return packet;
+	return packet ? packet : packet_buffer_create(capacity);
 }
 
 void writer_put_buffer(struct trace_writer *writer, struct packet_buffer *packet)
 {
 	/* Larger ones were for one large event. */
-	if (writer->nr_spare == MAX_SPARE_PACKETS || packet->capacity != writer->packet_size) {
-		free(packet);
+	if (packet->capacity != writer->packet_size) {
+		packet_buffer_destroy(packet);
 		return;
 	}
 	packet->job.next = (struct write_job *)writer->spare;
@@ -280,6 +307,15 @@ void writer_reap(struct trace_writer *writer)
 	}
 }
 
+/* Memory that was used once costs less than new one; but what nobody needed since the last flush
+ * goes back to the system. */
+static void drop_unused(struct trace_writer *writer)
+{
+	for (uint32_t nr = writer->nr_unused; nr > 0; nr--)
+		packet_buffer_destroy(take_spare(writer));
+	writer->nr_unused = writer->nr_spare;
+}
+
 static int flush_all(struct trace_writer *writer, uint64_t end_ns, bool is_last)
 {
 	int ret, first_error = 0;
@@ -291,6 +327,7 @@ static int flush_all(struct trace_writer *writer, uint64_t end_ns, bool is_last)
 		ret = stream_tell_losses(stream, is_last);
 		first_error = first_error ? first_error : ret;
 	}
+	drop_unused(writer);
 	ret = send_lines(writer);
 	return first_error ? first_error : ret;
 }
