@@ -97,6 +97,9 @@ tests_unit_test_ftrace_page_CPPFLAGS = $(AM_CPPFLAGS) $(TRACEEVENT_CFLAGS)
 tests_unit_test_ftrace_page_LDADD = libbridge.la $(TRACEEVENT_LIBS)
 EXTRA_DIST += bench/bench-kernel.sh
 
+check_PROGRAMS += tests/system/crowd
+tests_system_crowd_SOURCES = tests/system/crowd.c
+tests_system_crowd_LDADD = libbridge.la
 UNIT_TESTS += tests/unit/test-protocol
 tests_unit_test_protocol_SOURCES = tests/unit/test-protocol.c
 tests_unit_test_protocol_LDADD = libbridge.la

@@ -189,7 +189,8 @@ int link_open(int socket, struct bridge_request *request, const char *wishes, si
 		ret = bridge_send(socket, message, size, NULL, 0);
 		free(message);
 	}
-	if (ret == 0)
+	/* One that took no request may have said why. */
+	if (ret == 0 || ret == -EPIPE)
 		ret = receive_opened(socket, &opened, reterr, reterr_size);
 	if (ret < 0) {
 		link_opened_fini(&opened);

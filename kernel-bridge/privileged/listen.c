@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,9 +14,17 @@
 #include <unistd.h>
 
 #include "kernel-bridge/privileged/serve.h"
+#include "kernel-bridge/protocol.h"
 
 /* Recordings at once; more clients wait to be accepted. */
 enum { MAX_CLIENTS = 16, REAP_MS = 200 };
+/* Of them, so that no user keeps all others out. */
+enum { MAX_OF_USER = 8 };
+
+struct client {
+	pid_t pid; /* 0: a free slot */
+	uid_t uid;
+};
 
 /* Nobody else may put a socket of theirs where clients look for ours. */
 static int check_folder(const char *path)
@@ -74,31 +83,67 @@ int listen_open(const char *path, gid_t group)
 	return listener;
 }
 
-static void reap(pid_t *clients)
+static void reap(struct client *clients)
 {
 	pid_t pid;
 
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 		for (int i = 0; i < MAX_CLIENTS; i++)
-			if (clients[i] == pid)
-				clients[i] = 0;
+			if (clients[i].pid == pid)
+				clients[i].pid = 0;
 }
 
-static pid_t *free_slot(pid_t *clients)
+static struct client *free_slot(struct client *clients)
 {
 	for (int i = 0; i < MAX_CLIENTS; i++)
-		if (!clients[i])
+		if (!clients[i].pid)
 			return &clients[i];
 	return NULL;
 }
 
-static void accept_client(int listener, int signals, pid_t *slot)
+/* Whose the connection is. Return: false when that cannot be told, or that user has enough. */
+static bool may_come(const struct client *clients, int socket, uid_t *ret_uid)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	int nr = 0;
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return false;
+	for (int i = 0; i < MAX_CLIENTS; i++)
+		nr += clients[i].pid && clients[i].uid == peer.uid;
+	*ret_uid = peer.uid;
+	return nr < MAX_OF_USER;
+}
+
+/* Says why. What the client has sent is thrown away first: closed with it, ours would be lost. */
+static void refuse(int client)
+{
+	struct bridge_answer why = {.head = bridge_head(0, sizeof(why)), .error = -EUSERS};
+	char byte;
+
+	snprintf(why.text, sizeof(why.text),
+		 "%d recordings of yours have kernel events already: end one of them ('weft stop')",
+		 MAX_OF_USER);
+	(void)bridge_send(client, &why, sizeof(why), NULL, 0);
+	(void)shutdown(client, SHUT_RD);
+	while (recv(client, &byte, 1, MSG_DONTWAIT) > 0)
+		;
+	close(client);
+}
+
+static void accept_client(int listener, int signals, const struct client *clients,
+			  struct client *slot)
 {
 	int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	pid_t pid;
 
 	if (client < 0)
 		return;
+	if (!may_come(clients, client, &slot->uid)) {
+		refuse(client);
+		return;
+	}
 	pid = fork();
 	if (pid == 0) {
 		close(listener);
@@ -107,12 +152,12 @@ static void accept_client(int listener, int signals, pid_t *slot)
 	}
 	close(client);
 	if (pid > 0)
-		*slot = pid;
+		slot->pid = pid;
 }
 
 void listen_serve(int listener, int signals)
 {
-	pid_t clients[MAX_CLIENTS] = {0}, *slot;
+	struct client clients[MAX_CLIENTS] = {0}, *slot;
 	struct pollfd fds[2] = {{.events = POLLIN}, {.fd = signals, .events = POLLIN}};
 
 	do {
@@ -120,11 +165,11 @@ void listen_serve(int listener, int signals)
 		slot = free_slot(clients);
 		fds[0].fd = slot ? listener : -1;
 		if (poll(fds, 2, REAP_MS) > 0 && slot && fds[0].revents)
-			accept_client(listener, signals, slot);
+			accept_client(listener, signals, clients, slot);
 	} while (!fds[1].revents);
 	for (int i = 0; i < MAX_CLIENTS; i++)
-		if (clients[i])
-			kill(clients[i], SIGTERM);
+		if (clients[i].pid)
+			kill(clients[i].pid, SIGTERM);
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
 }

@@ -144,6 +144,17 @@ is "the exit status is the program's again" $ended_with 7
 ok "a member records the kernel" test "$("$WEFT" dump user/member | grep -c sched_switch)" -gt 0
 ok "nothing is said to be missing" sh -c "! grep -q missing err && [ \$(wc -l <err) = 1 ]"
 ok "nothing of it is left" within_2s is_removed "$bridge"
+$member "$top_builddir/tests/system/crowd" "$WEFT_BRIDGE_SOCKET" 10 >crowd &
+crowd=$!
+until_true test -s crowd
+is "of a user's connections eight are served at a time" "$(cat crowd)" 8
+$member "$WEFT" record -o user/ninth -- true >out 2>err
+is "who has as many is told so, in one line" "$(grep -c 'no kernel events: .*8 recordings of yours' err) $(grep -c bridge err)" "1 0"
+is "other users are served meanwhile" \
+	"$(setpriv --reuid=65533 --regid=65533 --groups="$group" "$WEFT" doctor --json | jq -r .bridge.works)" true
+kill $crowd
+wait $crowd 2>/dev/null
+ok "and so is that one when they are closed" until_true sh -c "$member '$WEFT' doctor --json | jq -e .bridge.works"
 $as_nobody "$WEFT" record -o user/outsider -- true >out 2>err
 is "who is no member is told so, and what to do" "$(grep -c 'not in group tracing.*weft setup' err)" 1
 is "its trace says it as well" "$(jq -r 'select(.type == "header") | .missing' user/outsider/weft/sidecar | grep -c 'not in group tracing')" 1
