@@ -46,6 +46,15 @@ is "the margins are those of the closest events" \
 	"$(jq -c '[.margin_ns["marker-in-running"], .margin_ns["marker-outside-syscall"],
 		.margin_ns["waking-before-switch-in"]]' "$tap_dir/order")" "[20000,5000,20000]"
 
+# As many names as a hostile program may announce. Time on CPU, for others may run: far less than names times names.
+many_names() {
+	"$top_builddir/tests/write-sample-trace" "$tap_dir/many" 60000 60000 || return 1
+	(ulimit -t 10 && exec "$WEFT" report "$tap_dir/many" markers --json) >"$tap_dir/report" &&
+		[ "$(jq -r .marker "$tap_dir/report" | sort -u | wc -l)" -gt 10000 ] &&
+		[ "$(jq -r .marker "$tap_dir/report" | sort | uniq -d | wc -l)" -eq 0 ]
+}
+ok "a report on thousands of names takes seconds, and has each once" many_names
+
 to_trace broken <<SCRIPT
 standard
 class demo:here user n:u32

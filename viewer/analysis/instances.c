@@ -52,22 +52,39 @@ uint64_t median_u64(uint64_t *values, size_t nr)
 	return nr ? select_u64(values, nr, (nr - 1) / 2) : 0;
 }
 
-static bool class_matches(const struct history *history, uint32_t class, const char *pattern)
+/* Where the instances of each class of the user domain go; NULL: nowhere. */
+static struct why **routes_create(const struct history *history)
 {
-	const struct event_info *info = &history->map.domains[TRACE_USER].items[class];
-
-	return info->class && !fnmatch(pattern, event_map_stem(&history->map, info->stem), 0);
+	return calloc(history->map.domains[TRACE_USER].nr + 1, sizeof(struct why *));
 }
 
-/* Which classes of the user domain have the name, as a table. */
-static bool *match_classes(const struct history *history, const char *pattern)
+/* Those of the name go to @why. Return: NULL without memory. */
+static struct why **route_matches(struct why *why)
 {
-	size_t nr = history->map.domains[TRACE_USER].nr;
-	bool *matches = calloc(nr + 1, sizeof(*matches));
+	const struct event_map *map = &why->history->map;
+	struct why **routes = routes_create(why->history);
 
-	for (size_t i = 0; matches && i < nr; i++)
-		matches[i] = class_matches(history, (uint32_t)i, pattern);
-	return matches;
+	for (size_t i = 0; routes && i < map->domains[TRACE_USER].nr; i++) {
+		const struct event_info *info = &map->domains[TRACE_USER].items[i];
+
+		if (info->class && !fnmatch(why->query.marker, event_map_stem(map, info->stem), 0))
+			routes[i] = why;
+	}
+	return routes;
+}
+
+/* Each goes to the one of its stem. Return: NULL without memory. */
+static struct why **route_by_stem(const struct history *history, struct why *whys)
+{
+	struct why **routes = routes_create(history);
+
+	for (size_t i = 0; routes && i < history->map.domains[TRACE_USER].nr; i++) {
+		const struct event_info *info = &history->map.domains[TRACE_USER].items[i];
+
+		if (info->class)
+			routes[i] = &whys[info->stem];
+	}
+	return routes;
 }
 
 static uint64_t due_of(const struct history *history, uint32_t class, uint64_t payload)
@@ -83,15 +100,16 @@ static uint64_t due_of(const struct history *history, uint32_t class, uint64_t p
 	return due ? due : HISTORY_NONE_NS;
 }
 
-static int add_scopes(struct why *why, uint32_t index, const bool *matches)
+static int add_scopes(const struct history *history, uint32_t index, struct why **routes)
 {
-	const struct history_thread *thread = history_thread(why->history, index);
+	const struct history_thread *thread = history_thread(history, index);
 
 	for (size_t i = 0; i < thread->spans.nr; i++) {
 		const struct span_item *span = &thread->spans.items[i];
+		struct why *why = routes[span->class];
 		struct why_instance *instance;
 
-		if (!matches[span->class])
+		if (!why)
 			continue;
 		if (span->is_abandoned || span->end == HISTORY_OPEN) {
 			why->unfinished++;
@@ -103,7 +121,7 @@ static int add_scopes(struct why *why, uint32_t index, const bool *matches)
 		*instance = (struct why_instance){
 			.scope_begin = span->begin,
 			.scope_end = span->end,
-			.due = due_of(why->history, span->class, span->payload),
+			.due = due_of(history, span->class, span->payload),
 			.thread = index,
 			.source = (uint32_t)i,
 			.class = span->class,
@@ -112,13 +130,14 @@ static int add_scopes(struct why *why, uint32_t index, const bool *matches)
 	return 0;
 }
 
-static int add_instants(struct why *why, const bool *matches)
+static int add_instants(const struct history *history, struct why **routes)
 {
-	for (size_t i = 0; i < why->history->instants.nr; i++) {
-		const struct instant_item *instant = &why->history->instants.items[i];
+	for (size_t i = 0; i < history->instants.nr; i++) {
+		const struct instant_item *instant = &history->instants.items[i];
+		struct why *why = routes[instant->class];
 		struct why_instance *instance;
 
-		if (!matches[instant->class])
+		if (!why)
 			continue;
 		instance = array_push(&why->instances);
 		if (!instance)
@@ -126,7 +145,7 @@ static int add_instants(struct why *why, const bool *matches)
 		*instance = (struct why_instance){
 			.scope_begin = instant->ns,
 			.scope_end = instant->ns,
-			.due = due_of(why->history, instant->class, instant->payload),
+			.due = due_of(history, instant->class, instant->payload),
 			.thread = instant->thread,
 			.source = (uint32_t)i,
 			.class = instant->class,
@@ -134,6 +153,19 @@ static int add_instants(struct why *why, const bool *matches)
 		};
 	}
 	return 0;
+}
+
+/* All instances to where they go. @routes: freed; or NULL without memory. */
+static int add_all(const struct history *history, struct why **routes)
+{
+	int ret = routes ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < history->threads.nr && ret == 0; i++)
+		ret = add_scopes(history, i, routes);
+	if (ret == 0)
+		ret = add_instants(history, routes);
+	free(routes);
+	return ret;
 }
 
 static int compare_instance(const void *a, const void *b)
@@ -278,14 +310,8 @@ static int drop_without_due(struct why *why)
 int why_find(const struct history *history, const char *marker, struct why *ret_why)
 {
 	struct why why = {.history = history, .query = {.marker = marker}};
-	bool *matches = match_classes(history, marker);
-	int ret = matches ? 0 : -ENOMEM;
+	int ret = add_all(history, route_matches(&why));
 
-	for (uint32_t i = 0; i < history->threads.nr && ret == 0; i++)
-		ret = add_scopes(&why, i, matches);
-	if (ret == 0)
-		ret = add_instants(&why, matches);
-	free(matches);
 	if (ret == 0 && !why.instances.nr)
 		ret = -ENOENT;
 	if (ret < 0) {
@@ -295,6 +321,36 @@ int why_find(const struct history *history, const char *marker, struct why *ret_
 	sort_instances(&why);
 	*ret_why = why;
 	return 0;
+}
+
+int why_find_each(const struct history *history, struct why **ret_whys)
+{
+	size_t nr = history->map.stems.nr;
+	struct why *whys = calloc(nr + 1, sizeof(*whys));
+	int ret;
+
+	if (!whys)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		whys[i].history = history;
+		whys[i].query.marker = event_map_stem(&history->map, (uint32_t)i);
+	}
+	ret = add_all(history, route_by_stem(history, whys));
+	if (ret < 0) {
+		why_free_each(history, whys);
+		return ret;
+	}
+	for (size_t i = 0; i < nr; i++)
+		sort_instances(&whys[i]);
+	*ret_whys = whys;
+	return 0;
+}
+
+void why_free_each(const struct history *history, struct why *whys)
+{
+	for (size_t i = 0; i < history->map.stems.nr; i++)
+		why_fini(&whys[i]);
+	free(whys);
 }
 
 int why_prepare(const struct history *history, const struct why_query *query, struct why *ret_why)

@@ -85,6 +85,14 @@ struct why_answer {
 int why_find(const struct history *history, const char *marker, struct why *ret_why);
 
 /**
+ * why_find_each() - as why_find(), for every name at once: one pass over the history.
+ * @ret_whys: by stem, see event_map_stem(); some without an instance. For why_free_each().
+ * Return: 0 or -ENOMEM.
+ */
+int why_find_each(const struct history *history, struct why **ret_whys);
+void why_free_each(const struct history *history, struct why *whys);
+
+/**
  * why_prepare() - finds the instances, and what is usual for them.
  * Return: 0; -ENOENT when the marker has no instance; -EINVAL by late without any due time;
  * -ENOMEM. On failure *ret_why is empty.

@@ -43,10 +43,10 @@ static int push(struct times *times, bool is_interval, uint64_t ns)
 	return 0;
 }
 
-static int collect(const struct why *why, struct times *times)
+/* @last: of each thread, the begin before; all 0, and again afterwards. */
+static int collect(const struct why *why, uint64_t *last, struct times *times)
 {
-	uint64_t *last = calloc(why->history->threads.nr, sizeof(*last));
-	int ret = last ? 0 : -ENOMEM;
+	int ret = 0;
 
 	for (size_t i = 0; i < why->instances.nr && ret == 0; i++) {
 		const struct why_instance *instance = &why->instances.items[i];
@@ -63,7 +63,8 @@ static int collect(const struct why *why, struct times *times)
 			times->late += why_late_ns(instance) > 0;
 		}
 	}
-	free(last);
+	for (size_t i = 0; i < why->instances.nr; i++)
+		last[why->instances.items[i].thread] = 0;
 	return ret;
 }
 
@@ -77,25 +78,22 @@ static uint64_t extreme(const uint64_t *values, size_t nr, bool largest)
 	return best;
 }
 
-static int add_marker(struct table *table, const struct history *history, const char *name)
+static int add_marker(struct table *table, const struct why *why, uint64_t *last)
 {
+	const struct history *history = why->history;
 	double seconds = (double)(history->last_ns - history->first_ns) / 1e9;
 	struct times times = {0};
-	struct why why;
-	int ret = why_find(history, name, &why);
+	int ret = collect(why, last, &times);
 
-	if (ret < 0)
-		return ret == -ENOENT ? 0 : ret;
-	ret = collect(&why, &times);
 	if (ret == 0) {
 		uint64_t *durations = times.durations.items, *intervals = times.intervals.items;
 		size_t nr = times.durations.nr, nr_intervals = times.intervals.nr;
 		bool none = !times.has_scopes;
 		struct table_cell cells[NR_COLUMNS] = {
-			{.text = name},
+			{.text = why->query.marker},
 			{.text = times.has_scopes ? "scope" : "instant"},
-			{.u64 = why.instances.nr},
-			{.number = seconds > 0 ? (double)why.instances.nr / seconds : 0},
+			{.u64 = why->instances.nr},
+			{.number = seconds > 0 ? (double)why->instances.nr / seconds : 0},
 			{.u64 = extreme(durations, nr, false), .is_null = none},
 			{.u64 = median_u64(durations, nr), .is_null = none},
 			{.u64 = quantile_u64(durations, nr, 0.99), .is_null = none},
@@ -103,40 +101,42 @@ static int add_marker(struct table *table, const struct history *history, const 
 			{.u64 = median_u64(intervals, nr_intervals), .is_null = !nr_intervals},
 			{.u64 = extreme(intervals, nr_intervals, true), .is_null = !nr_intervals},
 			{.u64 = times.late, .is_null = !times.has_due},
-			{.u64 = why.unfinished},
+			{.u64 = why->unfinished},
 		};
 
 		ret = table_add(table, cells);
 	}
 	array_fini(&times.durations);
 	array_fini(&times.intervals);
-	why_fini(&why);
 	return ret;
 }
 
-/* Each name once, though several classes may have it. */
-static bool is_first(const struct history *history, size_t class)
+/* In the order of their classes; each name once, though several classes may have it. */
+static int add_markers(struct table *table, const struct history *history)
 {
-	for (size_t i = 0; i < class; i++)
-		if (history->map.domains[TRACE_USER].items[i].class &&
-		    history->map.domains[TRACE_USER].items[i].stem ==
-			    history->map.domains[TRACE_USER].items[class].stem)
-			return false;
-	return true;
+	uint64_t *last = calloc(history->threads.nr + 1, sizeof(*last));
+	struct why *whys = NULL;
+	int ret = last ? why_find_each(history, &whys) : -ENOMEM;
+
+	for (size_t i = 0; i < history->map.domains[TRACE_USER].nr && ret == 0; i++) {
+		const struct event_info *info = &history->map.domains[TRACE_USER].items[i];
+
+		if (!info->class || !whys[info->stem].instances.nr)
+			continue;
+		ret = add_marker(table, &whys[info->stem], last);
+		why_fini(&whys[info->stem]);
+	}
+	if (whys)
+		why_free_each(history, whys);
+	free(last);
+	return ret;
 }
 
 int report_markers(const struct history *history, bool is_json, FILE *file)
 {
 	struct table table = {.columns = columns, .nr_columns = NR_COLUMNS, .type = "markers"};
-	int ret = 0;
+	int ret = add_markers(&table, history);
 
-	for (size_t i = 0; i < history->map.domains[TRACE_USER].nr && ret == 0; i++) {
-		const struct event_info *info = &history->map.domains[TRACE_USER].items[i];
-
-		if (info->class && is_first(history, i))
-			ret = add_marker(&table, history,
-					 event_map_stem(&history->map, info->stem));
-	}
 	if (ret == 0 && is_json) {
 		table_print_json(&table, file);
 	} else if (ret == 0) {
