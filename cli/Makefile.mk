@@ -12,4 +12,4 @@ weft_SOURCES += cli/cmd-dump.c cli/cmd-report.c cli/cmd-verify-order.c cli/cmd-w
 weft_LDADD += libreport.la libanalysis.la
 endif
 weft_LDADD += libbridge.la libringread.la libnoteread.la libtrace.la libbase.la $(JANSSON_LIBS) \
-	$(ELF_LIBS) $(TRACEEVENT_LIBS) -lm
+	$(ELF_LIBS) -lm

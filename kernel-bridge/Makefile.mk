@@ -33,7 +33,8 @@ libbridge_la_SOURCES = kernel-bridge/backend.h kernel-bridge/bridge.c kernel-bri
 	kernel-bridge/backends/ftrace.c kernel-bridge/backends/ftrace.h \
 	kernel-bridge/backends/ftrace-drain.c kernel-bridge/backends/ftrace-compat.c \
 	kernel-bridge/backends/ftrace-compat.h kernel-bridge/backends/ftrace-events.c \
-	kernel-bridge/backends/ftrace-events.h kernel-bridge/backends/ftrace-format.c \
+	kernel-bridge/backends/ftrace-events.h kernel-bridge/backends/ftrace-fields.c \
+	kernel-bridge/backends/ftrace-fields.h kernel-bridge/backends/ftrace-format.c \
 	kernel-bridge/backends/ftrace-format.h kernel-bridge/backends/ftrace-names.h \
 	kernel-bridge/backends/ftrace-page.c \
 	kernel-bridge/backends/ftrace-page.h kernel-bridge/backends/ftrace-probe.c \
@@ -46,8 +47,7 @@ libbridge_la_SOURCES = kernel-bridge/backend.h kernel-bridge/bridge.c kernel-bri
 	kernel-bridge/fake-words.h kernel-bridge/link.c kernel-bridge/link.h
 nodist_libbridge_la_SOURCES = kernel-bridge/backends/syscall-table.h \
 	kernel-bridge/backends/syscall-table-32.h
-libbridge_la_CPPFLAGS = $(AM_CPPFLAGS) $(TRACEEVENT_CFLAGS)
-libbridge_la_LIBADD = libbridgewire.la libtrace.la libbase.la $(TRACEEVENT_LIBS)
+libbridge_la_LIBADD = libbridgewire.la libtrace.la libbase.la
 
 # Numbers of system calls to their names, by the headers of the machine weft is built for. Only
 # x86-64 has a second table that we know.
@@ -72,8 +72,21 @@ tests_unit_test_bridge_LDADD = libbridge.la
 
 UNIT_TESTS += tests/unit/test-ftrace-format
 tests_unit_test_ftrace_format_SOURCES = tests/unit/test-ftrace-format.c
-tests_unit_test_ftrace_format_CPPFLAGS = $(AM_CPPFLAGS) $(TRACEEVENT_CFLAGS)
-tests_unit_test_ftrace_format_LDADD = libbridge.la $(TRACEEVENT_LIBS)
+tests_unit_test_ftrace_format_LDADD = libbridge.la
+
+# libtraceevent is what our readers of formats and pages are compared with.
+UNIT_TESTS += tests/unit/test-ftrace-fields
+tests_unit_test_ftrace_fields_SOURCES = tests/unit/test-ftrace-fields.c
+tests_unit_test_ftrace_fields_CPPFLAGS = $(AM_CPPFLAGS)
+tests_unit_test_ftrace_fields_LDADD = libbridge.la
+if HAVE_TRACEEVENT
+tests_unit_test_ftrace_fields_CPPFLAGS += $(TRACEEVENT_CFLAGS) -DHAVE_TRACEEVENT
+tests_unit_test_ftrace_fields_LDADD += $(TRACEEVENT_LIBS)
+UNIT_TESTS += tests/unit/test-ftrace-page
+tests_unit_test_ftrace_page_SOURCES = tests/unit/test-ftrace-page.c
+tests_unit_test_ftrace_page_CPPFLAGS = $(AM_CPPFLAGS) $(TRACEEVENT_CFLAGS)
+tests_unit_test_ftrace_page_LDADD = libbridge.la $(TRACEEVENT_LIBS)
+endif
 
 # Records with the backend alone, for its tests and its benchmark.
 noinst_PROGRAMS += tests/bridge-record
@@ -91,10 +104,6 @@ check_PROGRAMS += tests/system/ftrace-work
 tests_system_ftrace_work_SOURCES = tests/system/ftrace-work.c
 tests_system_ftrace_work_LDADD = -lpthread
 
-UNIT_TESTS += tests/unit/test-ftrace-page
-tests_unit_test_ftrace_page_SOURCES = tests/unit/test-ftrace-page.c
-tests_unit_test_ftrace_page_CPPFLAGS = $(AM_CPPFLAGS) $(TRACEEVENT_CFLAGS)
-tests_unit_test_ftrace_page_LDADD = libbridge.la $(TRACEEVENT_LIBS)
 EXTRA_DIST += bench/bench-kernel.sh
 
 check_PROGRAMS += tests/system/crowd

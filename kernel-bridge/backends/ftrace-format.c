@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <traceevent/event-parse.h>
+
+#include "kernel-bridge/backends/ftrace-fields.h"
 
 /* How one field is wanted. */
 struct wish {
@@ -14,37 +15,16 @@ struct wish {
 	bool is_hex;
 };
 
-#define PRINT_FORMAT "\nprint fmt:"
-
-static const struct tep_format_field *find_field(const struct tep_format_field *field,
-						 const char *name)
+static int parse_format(const char *text, size_t size, struct ftrace_fields *ret_fields)
 {
-	while (field && strcmp(field->name, name))
-		field = field->next;
-	return field;
+	int ret = ftrace_fields_open(ret_fields, text, size);
+
+	return ret < 0 || ret_fields->common.left ? ret : -EINVAL;
 }
 
-static int parse_format(struct tep_handle *tep, const char *system, const char *text, size_t size,
-			struct tep_event **ret_borrow_event)
+static bool fits(const struct ftrace_field *field)
 {
-	const char *print = memmem(text, size, PRINT_FORMAT, strlen(PRINT_FORMAT));
-	struct tep_event *event = NULL;
-
-	/* Not the print format: of no use here, and without memory libtraceevent frees a part of it
-	 * twice. That it misses it is no matter: the fields are read before. */
-	tep_parse_format(tep, &event, text, print ? (size_t)(print - text) : size, system);
-	if (!event)
-		return -EINVAL;
-	if (!event->format.common_fields)
-		return -EINVAL;
-	*ret_borrow_event = event; /* the handle's */
-	return 0;
-}
-
-static bool fits(const struct tep_format_field *field)
-{
-	return field->offset >= 0 && field->size >= 0 && field->offset <= UINT16_MAX &&
-	       field->size <= UINT16_MAX;
+	return field->offset <= UINT16_MAX && field->size <= UINT16_MAX;
 }
 
 /* One word of a list of wishes. Return: past it; NULL at the end. */
@@ -81,37 +61,34 @@ static const char *next_wish(const char *list, struct wish *ret_wish)
 	return list + length;
 }
 
-static bool is_number_size(int size)
+static bool is_number_size(uint32_t size)
 {
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
 /* Which operation copies the field, and what it becomes. */
-static void choose_op(const struct tep_format_field *field, struct format_op *ret_op,
+static void choose_op(const struct ftrace_field *field, struct format_op *ret_op,
 		      enum trace_field_type *ret_type)
 {
-	/* For libtraceevent u8 and s8 arrays are text as well; they may hold addresses. */
-	bool is_text = field->flags & TEP_FIELD_IS_STRING && strstr(field->type, "char") &&
-		       !strstr(field->type, "unsigned");
-
-	/* libtraceevent 1.7 sets no flag for these. */
-	bool is_relative = strncmp(field->type, "__rel_data_loc", 14) == 0;
+	/* Arrays of u8 may hold addresses: they are bytes. */
+	bool is_text =
+		field->is_array && strstr(field->type, "char") && !strstr(field->type, "unsigned");
 
 	*ret_op = (struct format_op){
-		.is_relative = is_relative,
+		.is_relative = field->is_relative,
 		.offset = (uint16_t)field->offset,
 		.size = (uint16_t)field->size,
 	};
-	if (is_relative || field->flags & TEP_FIELD_IS_DYNAMIC)
+	if (field->is_located)
 		ret_op->kind = is_text ? FORMAT_LOC_TEXT : FORMAT_LOC_BYTES;
-	else if (field->flags & TEP_FIELD_IS_ARRAY)
+	else if (field->is_array)
 		ret_op->kind = is_text ? FORMAT_TEXT : FORMAT_BYTES;
 	else
 		ret_op->kind = is_number_size(field->size) ? FORMAT_COPY : FORMAT_BYTES;
 	if (ret_op->kind == FORMAT_TEXT || ret_op->kind == FORMAT_LOC_TEXT)
 		*ret_type = FIELD_STRING;
 	else if (ret_op->kind == FORMAT_COPY)
-		*ret_type = field->flags & TEP_FIELD_IS_SIGNED ? FIELD_INT : FIELD_UINT;
+		*ret_type = field->is_signed ? FIELD_INT : FIELD_UINT;
 	else
 		*ret_type = FIELD_BYTES;
 }
@@ -128,13 +105,13 @@ static void narrow(struct format_op *op, uint8_t size)
 }
 
 static int add_field(struct format_plan *plan, struct trace_event_class *class,
-		     const struct tep_format_field *field, const struct wish *wish)
+		     const struct ftrace_field *field, const struct wish *wish)
 {
 	struct format_op *last = plan->nr_ops ? &plan->ops[plan->nr_ops - 1] : NULL;
 	struct format_op op;
 	enum trace_field_type type;
-	uint32_t end = (uint32_t)field->offset + (uint32_t)field->size;
-	uint8_t base = wish->is_hex || field->flags & TEP_FIELD_IS_POINTER ? 16 : 10;
+	uint32_t end = field->offset + field->size; /* of two that fit an int */
+	uint8_t base = wish->is_hex || field->is_pointer ? 16 : 10;
 
 	if (!fits(field) || plan->nr_ops == FORMAT_MAX_OPS)
 		return -EINVAL;
@@ -158,15 +135,16 @@ static int add_field(struct format_plan *plan, struct trace_event_class *class,
 }
 
 static int add_all_fields(struct format_plan *plan, struct trace_event_class *class,
-			  const struct tep_format_field *field)
+			  struct ftrace_text fields)
 {
+	struct ftrace_field field;
 	int ret = 0;
 
-	for (; field && ret == 0; field = field->next) {
+	while (ret == 0 && ftrace_fields_next(&fields, &field)) {
 		struct wish wish = {.is_hex = false};
 
-		snprintf(wish.ours, sizeof(wish.ours), "%s", field->name);
-		ret = add_field(plan, class, field, &wish);
+		strcpy(wish.ours, field.name);
+		ret = add_field(plan, class, &field, &wish);
 	}
 	return ret;
 }
@@ -176,20 +154,21 @@ static int add_all_fields(struct format_plan *plan, struct trace_event_class *cl
  * its priority. Both can be left out.
  */
 static void note_name(struct format_plan *plan, const struct trace_event_class *class,
-		      const struct tep_format *format, const struct tep_format_field *field,
+		      const struct ftrace_fields *fields, const struct ftrace_field *field,
 		      const struct wish *wish)
 {
-	const struct tep_format_field *tid = find_field(format->fields, wish->tid);
+	struct ftrace_field tid;
 	struct format_op *op = &plan->ops[plan->nr_ops - 1];
 	struct format_name *name = &plan->name;
 
-	if (!tid)
-		tid = find_field(format->common_fields, wish->tid);
-	if (!tid || !fits(tid) || tid->size != 4 || class->nr_fields > 64)
+	if (!ftrace_fields_find(fields->own, wish->tid, &tid) &&
+	    !ftrace_fields_find(fields->common, wish->tid, &tid))
+		return;
+	if (!fits(&tid) || tid.size != 4 || class->nr_fields > 64)
 		return;
 	if (op->kind == FORMAT_TEXT && field->size == 16) {
 		name->is_there = true;
-		name->tid_offset = (uint16_t)tid->offset;
+		name->tid_offset = (uint16_t)tid.offset;
 		name->comm_offset = (uint16_t)field->offset;
 	} else if (op->kind == FORMAT_COPY && field->size == 4 && name->is_there) {
 		name->has_prio = true;
@@ -197,49 +176,47 @@ static void note_name(struct format_plan *plan, const struct trace_event_class *
 	} else {
 		return;
 	}
-	if ((uint32_t)tid->offset + 4 > plan->min_record_size)
-		plan->min_record_size = (uint32_t)tid->offset + 4;
+	if (tid.offset + 4 > plan->min_record_size)
+		plan->min_record_size = tid.offset + 4;
 	op->is_of_name = true;
 	name->fields |= (uint64_t)1 << (class->nr_fields - 1);
 }
 
 static int add_wished_fields(struct format_plan *plan, struct trace_event_class *class,
-			     const struct tep_format *format, const char *list)
+			     const struct ftrace_fields *fields, const char *list)
 {
+	struct ftrace_field field;
 	struct wish wish;
 	int ret = 0;
 
 	while (ret == 0 && (list = next_wish(list, &wish))) {
-		const struct tep_format_field *field = find_field(format->fields, wish.kernel);
-
-		if (!field)
+		if (!ftrace_fields_find(fields->own, wish.kernel, &field))
 			continue;
-		ret = add_field(plan, class, field, &wish);
+		ret = add_field(plan, class, &field, &wish);
 		if (ret == 0 && wish.tid[0])
-			note_name(plan, class, format, field, &wish);
+			note_name(plan, class, fields, &field, &wish);
 	}
 	return ret;
 }
 
-int format_read(struct tep_handle *tep, const char *system, const char *text, size_t size,
-		const char *class_name, const char *fields, struct format_plan *ret_plan,
-		struct trace_event_class **ret_class)
+int format_read(const char *text, size_t size, const char *class_name, const char *wishes,
+		struct format_plan *ret_plan, struct trace_event_class **ret_class)
 {
 	struct format_plan plan = {0};
 	struct trace_event_class *class;
-	struct tep_event *event;
-	int ret = parse_format(tep, system, text, size, &event);
+	struct ftrace_fields fields;
+	int ret = parse_format(text, size, &fields);
 
 	if (ret < 0)
 		return ret;
 	class = event_class_create(TRACE_KERNEL, EVENT_INSTANT, class_name);
 	if (!class)
 		ret = -ENOMEM;
-	else if (fields)
-		ret = add_wished_fields(&plan, class, &event->format, fields);
+	else if (wishes)
+		ret = add_wished_fields(&plan, class, &fields, wishes);
 	else
-		ret = add_all_fields(&plan, class, event->format.fields);
-	plan.id = (uint32_t)event->id;
+		ret = add_all_fields(&plan, class, fields.own);
+	plan.id = fields.id;
 	if (ret < 0) {
 		event_class_destroy(class);
 		return ret;
@@ -271,30 +248,30 @@ struct trace_event_class *format_class_without_name(const struct format_plan *pl
 	return without;
 }
 
-static int common_field(const struct tep_event *event, const char *name, uint16_t *ret_offset,
+static int common_field(const struct ftrace_fields *fields, const char *name, uint16_t *ret_offset,
 			uint16_t *ret_size)
 {
-	const struct tep_format_field *field = find_field(event->format.common_fields, name);
+	struct ftrace_field field;
 
-	if (!field || !fits(field) || !is_number_size(field->size) || field->offset > 64)
+	if (!ftrace_fields_find(fields->common, name, &field) || !fits(&field) ||
+	    !is_number_size(field.size) || field.offset > 64)
 		return -EINVAL;
-	*ret_offset = (uint16_t)field->offset;
-	*ret_size = (uint16_t)field->size;
+	*ret_offset = (uint16_t)field.offset;
+	*ret_size = (uint16_t)field.size;
 	return 0;
 }
 
-int format_read_common(struct tep_handle *tep, const char *text, size_t size,
-		       struct format_common *ret_common)
+int format_read_common(const char *text, size_t size, struct format_common *ret_common)
 {
 	struct format_common common;
-	struct tep_event *event;
-	int ret = parse_format(tep, "common", text, size, &event);
+	struct ftrace_fields fields;
+	int ret = parse_format(text, size, &fields);
 
 	if (ret < 0)
 		return ret;
-	if (common_field(event, "common_type", &common.type_offset, &common.type_size) ||
-	    common_field(event, "common_flags", &common.flags_offset, &common.flags_size) ||
-	    common_field(event, "common_pid", &common.pid_offset, &common.pid_size))
+	if (common_field(&fields, "common_type", &common.type_offset, &common.type_size) ||
+	    common_field(&fields, "common_flags", &common.flags_offset, &common.flags_size) ||
+	    common_field(&fields, "common_pid", &common.pid_offset, &common.pid_size))
 		ret = -EINVAL;
 	else if (common.type_size != 2 || common.flags_size != 1 || common.pid_size != 4)
 		ret = -EINVAL; /* no kernel has had other sizes; a faster reader relies on them */
@@ -303,39 +280,41 @@ int format_read_common(struct tep_handle *tep, const char *text, size_t size,
 	return ret;
 }
 
-int format_read_syscall(struct tep_handle *tep, const char *text, size_t size,
-			struct format_syscall *ret_syscall, uint32_t *ret_id)
+int format_read_syscall(const char *text, size_t size, struct format_syscall *ret_syscall,
+			uint32_t *ret_id)
 {
 	struct format_syscall syscall = {0};
-	const struct tep_format_field *id, *args, *value;
-	struct tep_event *event;
-	int ret = parse_format(tep, "raw_syscalls", text, size, &event);
+	struct ftrace_field id, args, value;
+	struct ftrace_fields fields;
+	bool has_args, has_value;
+	int ret = parse_format(text, size, &fields);
 
 	if (ret < 0)
 		return ret;
-	id = find_field(event->format.fields, "id");
-	args = find_field(event->format.fields, "args");
-	value = find_field(event->format.fields, "ret");
-	if (!id || !fits(id) || !is_number_size(id->size) || (!args && !value) ||
-	    (args && !fits(args)) || (value && (!fits(value) || !is_number_size(value->size))))
+	if (!ftrace_fields_find(fields.own, "id", &id) || !fits(&id) || !is_number_size(id.size))
 		return -EINVAL;
-	syscall.id_offset = (uint16_t)id->offset;
-	syscall.id_size = (uint16_t)id->size;
-	if (args) {
-		syscall.args_offset = (uint16_t)args->offset;
-		syscall.nr_args = (uint16_t)(args->size / (int)sizeof(long));
+	has_args = ftrace_fields_find(fields.own, "args", &args);
+	has_value = ftrace_fields_find(fields.own, "ret", &value);
+	if ((!has_args && !has_value) || (has_args && !fits(&args)) ||
+	    (has_value && (!fits(&value) || !is_number_size(value.size))))
+		return -EINVAL;
+	syscall.id_offset = (uint16_t)id.offset;
+	syscall.id_size = (uint16_t)id.size;
+	if (has_args) {
+		syscall.args_offset = (uint16_t)args.offset;
+		syscall.nr_args = (uint16_t)(args.size / sizeof(long));
 	}
-	if (value) {
-		syscall.ret_offset = (uint16_t)value->offset;
-		syscall.ret_size = (uint16_t)value->size;
+	if (has_value) {
+		syscall.ret_offset = (uint16_t)value.offset;
+		syscall.ret_size = (uint16_t)value.size;
 	}
-	*ret_id = (uint32_t)event->id;
+	*ret_id = fields.id;
 	*ret_syscall = syscall;
 	return 0;
 }
 
 /* The record has a long for each argument; what the call takes of it is told by its C type. */
-static void choose_argument(const struct tep_format_field *field, struct format_argument *argument)
+static void choose_argument(const struct ftrace_field *field, struct format_argument *argument)
 {
 	static const struct {
 		const char *name;
@@ -369,11 +348,12 @@ static void choose_argument(const struct tep_format_field *field, struct format_
 
 	if (strncmp(c_type, "const ", 6) == 0)
 		c_type += 6;
-	snprintf(argument->name, sizeof(argument->name), "%s", field->name);
+	snprintf(argument->name, sizeof(argument->name), "%.*s", (int)sizeof(argument->name) - 1,
+		 field->name);
 	argument->type = FIELD_UINT;
 	argument->size = sizeof(long);
 	argument->base = 10;
-	if (field->flags & TEP_FIELD_IS_POINTER || strchr(field->type, '*'))
+	if (field->is_pointer)
 		argument->base = 16;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (strcmp(types[i].name, c_type) == 0 && types[i].size <= sizeof(long)) {
@@ -382,22 +362,21 @@ static void choose_argument(const struct tep_format_field *field, struct format_
 		}
 }
 
-int format_read_arguments(struct tep_handle *tep, const char *text, size_t size,
-			  struct format_argument arguments[6])
+int format_read_arguments(const char *text, size_t size, struct format_argument arguments[6])
 {
-	struct tep_event *event;
+	struct ftrace_fields fields;
+	struct ftrace_field field;
 	int nr = 0;
-	int ret = parse_format(tep, "syscalls", text, size, &event);
+	int ret = parse_format(text, size, &fields);
 
 	if (ret < 0)
 		return ret;
-	for (const struct tep_format_field *field = event->format.fields; field && nr < 6;
-	     field = field->next) {
+	while (nr < 6 && ftrace_fields_next(&fields.own, &field)) {
 		/* The number is first; __data_loc fields of newer kernels are no arguments. */
-		if (strcmp(field->name, "__syscall_nr") == 0 || strcmp(field->name, "nr") == 0 ||
-		    field->flags & TEP_FIELD_IS_DYNAMIC)
+		if (strcmp(field.name, "__syscall_nr") == 0 || strcmp(field.name, "nr") == 0 ||
+		    field.is_located)
 			continue;
-		choose_argument(field, &arguments[nr++]);
+		choose_argument(&field, &arguments[nr++]);
 	}
 	return nr;
 }

@@ -2,7 +2,7 @@
 /*
  * ftrace-format.h - from a raw ftrace record to a payload of ours, by the event's `format`.
  *
- * A kernel may place, order and size an event's fields as it likes: libtraceevent reads its text,
+ * A kernel may place, order and size an event's fields as it likes: ftrace-fields.c reads its text,
  * and a plan says how to copy. Fields are chosen by name; what a kernel lacks is left out.
  */
 #ifndef KERNEL_BRIDGE_FTRACE_FORMAT_H
@@ -11,8 +11,6 @@
 #include <stdint.h>
 
 #include "trace/model.h"
-
-struct tep_handle;
 
 enum format_op_kind {
 	FORMAT_COPY,	 /* bytes as they are */
@@ -24,7 +22,7 @@ enum format_op_kind {
 
 struct format_op {
 	uint8_t kind;
-	bool is_relative; /* __rel_data_loc: the offset counts from behind the field */
+	bool is_relative; /* __rel_loc: the offset counts from behind the field */
 	bool is_of_name;  /* left out where the name is known */
 	uint16_t offset, size;
 };
@@ -65,9 +63,8 @@ struct format_syscall {
 
 /**
  * format_read() - plan and class from a `format` text.
- * @tep: keeps what libtraceevent reads, until tep_free()
  * @class_name: ours
- * @fields: what is wanted; NULL: all. A list of KERNEL'S[=OURS][:[BYTES][x]][@TID]:
+ * @wishes: what is wanted; NULL: all. A list of KERNEL'S[=OURS][:[BYTES][x]][@TID]:
  *
  *	pid=tid		the kernel's pid is our tid
  *	prio:2		two bytes of it are all it ever has: the others repeat its sign
@@ -78,9 +75,8 @@ struct format_syscall {
  * @ret_class: finished; the caller's
  * Return: 0; -EINVAL when it is no format; -ENOMEM.
  */
-int format_read(struct tep_handle *tep, const char *system, const char *text, size_t size,
-		const char *class_name, const char *fields, struct format_plan *ret_plan,
-		struct trace_event_class **ret_class);
+int format_read(const char *text, size_t size, const char *class_name, const char *wishes,
+		struct format_plan *ret_plan, struct trace_event_class **ret_class);
 
 /* The class of events that leave the name out. Return: finished, the caller's; NULL without memory.
  */
@@ -88,12 +84,11 @@ struct trace_event_class *format_class_without_name(const struct format_plan *pl
 						    const struct trace_event_class *class);
 
 /* The fields all events have. Return: 0 or -EINVAL. */
-int format_read_common(struct tep_handle *tep, const char *text, size_t size,
-		       struct format_common *ret_common);
+int format_read_common(const char *text, size_t size, struct format_common *ret_common);
 
 /* raw_syscalls' sys_enter (with args) or sys_exit (with ret). Return: 0 or -EINVAL. */
-int format_read_syscall(struct tep_handle *tep, const char *text, size_t size,
-			struct format_syscall *ret_syscall, uint32_t *ret_id);
+int format_read_syscall(const char *text, size_t size, struct format_syscall *ret_syscall,
+			uint32_t *ret_id);
 
 /* One argument of a system call, as events/syscalls/sys_enter_NAME/format tells. */
 struct format_argument {
@@ -103,8 +98,7 @@ struct format_argument {
 };
 
 /* Return: how many (at most 6), or -EINVAL. */
-int format_read_arguments(struct tep_handle *tep, const char *text, size_t size,
-			  struct format_argument arguments[6]);
+int format_read_arguments(const char *text, size_t size, struct format_argument arguments[6]);
 
 /**
  * format_translate() - a record's payload.

@@ -85,7 +85,7 @@ static int select_event(struct ftrace *ftrace, const struct link_format *format)
 		event->part = format->part;
 		event->system = strdup(format->system);
 		event->event = strdup(format->event);
-		ret = format_read(ftrace->tep, format->system, format->text, format->text_size,
+		ret = format_read(format->text, format->text_size,
 				  wish ? wish->name : format->event, wish ? wish->fields : NULL,
 				  &event->plan, &event->own_class);
 	}
@@ -109,8 +109,7 @@ static int select_one(struct ftrace *ftrace, const struct link_format *format, b
 	int ret = 0;
 
 	if (is_first)
-		ret = format_read_common(ftrace->tep, format->text, format->text_size,
-					 &ftrace->common);
+		ret = format_read_common(format->text, format->text_size, &ftrace->common);
 	if (format->part == BRIDGE_PART_NONE || ret < 0)
 		return ret;
 	ftrace->parts[format->part].is_wanted = true;
@@ -132,7 +131,7 @@ int ftrace_select(struct ftrace *ftrace, char *reterr, size_t reterr_size)
 			break;
 	}
 	if (ret == 0 && has_calls) {
-		ret = ftrace_syscalls_open(&ftrace->syscalls, ftrace->tep, &ftrace->opened);
+		ret = ftrace_syscalls_open(&ftrace->syscalls, &ftrace->opened);
 		ftrace->has_syscalls = ret == 0;
 		if (ret == -ENOENT)
 			ret = 0;

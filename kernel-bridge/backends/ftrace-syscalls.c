@@ -14,17 +14,14 @@ static int read_format(const struct ftrace_syscalls *syscalls, const char *event
 
 	if (ret < 0)
 		return ret;
-	return format_read_syscall(syscalls->tep, format.text, format.text_size, ret_format,
-				   ret_id);
+	return format_read_syscall(format.text, format.text_size, ret_format, ret_id);
 }
 
-int ftrace_syscalls_open(struct ftrace_syscalls *syscalls, struct tep_handle *tep,
-			 const struct link_opened *formats)
+int ftrace_syscalls_open(struct ftrace_syscalls *syscalls, const struct link_opened *formats)
 {
 	int ret;
 
 	memset(syscalls, 0, sizeof(*syscalls));
-	syscalls->tep = tep;
 	syscalls->formats_borrow = formats;
 	ret = read_format(syscalls, "sys_enter", &syscalls->enter_format, &syscalls->enter_id);
 	if (ret == 0)
@@ -63,7 +60,7 @@ static int read_arguments(const struct ftrace_syscalls *syscalls, const char *na
 	}
 	if (ret < 0)
 		return ret;
-	return format_read_arguments(syscalls->tep, format.text, format.text_size, arguments);
+	return format_read_arguments(format.text, format.text_size, arguments);
 }
 
 /* @format_name: whose format names the arguments; NULL: all six, as they are. */

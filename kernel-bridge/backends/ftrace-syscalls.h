@@ -22,7 +22,6 @@ struct ftrace_syscall {
 };
 
 struct ftrace_syscalls {
-	struct tep_handle *tep;
 	const struct link_opened *formats_borrow;
 	uint32_t enter_id, exit_id; /* common_type */
 	struct format_syscall enter_format, exit_format;
@@ -32,8 +31,7 @@ struct ftrace_syscalls {
 };
 
 /* @formats: borrowed. Return: 0, -ENOENT when this kernel has no such events, -errno. */
-int ftrace_syscalls_open(struct ftrace_syscalls *syscalls, struct tep_handle *tep,
-			 const struct link_opened *formats);
+int ftrace_syscalls_open(struct ftrace_syscalls *syscalls, const struct link_opened *formats);
 void ftrace_syscalls_close(struct ftrace_syscalls *syscalls); /* accepts a zeroed one */
 
 /**

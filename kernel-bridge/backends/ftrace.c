@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <traceevent/event-parse.h>
 
 static const char *const part_names[BRIDGE_NR_PARTS] = {"sched", "task"};
 
@@ -77,8 +76,6 @@ static void ftrace_close(void *self)
 	for (int part = 0; part < BRIDGE_NR_PARTS; part++)
 		free(ftrace->parts[part].streams);
 	ftrace_unselect(ftrace);
-	if (ftrace->tep)
-		tep_free(ftrace->tep);
 	free(ftrace->payload);
 	free(ftrace);
 }
@@ -98,8 +95,7 @@ static struct ftrace *create(const struct bridge_config *config, const struct br
 	ftrace->start_ticks = anchor.ticks;
 	ftrace->start_ns = anchor.monotonic_ns;
 	ftrace->payload = malloc(FTRACE_PAYLOAD);
-	ftrace->tep = tep_alloc();
-	if (!ftrace->payload || !ftrace->tep) {
+	if (!ftrace->payload) {
 		ftrace_close(ftrace);
 		return NULL;
 	}

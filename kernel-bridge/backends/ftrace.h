@@ -47,7 +47,6 @@ struct ftrace_instance_part {
 
 struct ftrace {
 	struct bridge_sink sink;
-	struct tep_handle *tep;
 	int link; /* to weft-bridge; borrowed */
 	struct link_opened opened;
 	uint32_t nr_unanswered; /* requests whose answers are still to come */

@@ -3,8 +3,8 @@
 # programs for clang's libFuzzer; fuzz-replay runs the corpus of all of them in any build.
 fuzz_shared = tests/fuzz/fuzz.c tests/fuzz/fuzz.h tests/temp-dir.h
 fuzz_libs = libreport.la libconsumer.la libbridge.la libnoteread.la libtrace.la libbase.la \
-	$(TRACEEVENT_LIBS) $(URCU_LIBS) $(JANSSON_LIBS) -lpthread
-fuzz_cppflags = $(AM_CPPFLAGS) $(TRACEEVENT_CFLAGS) $(URCU_CFLAGS) $(JANSSON_CFLAGS)
+	$(URCU_LIBS) $(JANSSON_LIBS) -lpthread
+fuzz_cppflags = $(AM_CPPFLAGS) $(URCU_CFLAGS) $(JANSSON_CFLAGS)
 
 UNIT_TESTS += tests/fuzz/fuzz-replay
 tests_fuzz_fuzz_replay_SOURCES = tests/fuzz/fuzz-replay.c $(fuzz_shared) \

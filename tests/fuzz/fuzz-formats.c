@@ -2,16 +2,15 @@
 /*
  * fuzz-formats.c - what the kernel says of its events, and its pages.
  *
- *	u8 which	0: pages, one after the other; else a format, and a record of it:
+ *	u8 which	0: pages, one after the other; 2: a format's text; else a format, and a
+ *			record of it:
  *	u8 nr; nr times: u8 type, u8 name, u16 offset, u16 size; the record
  *
- * The format's text is made here and is always C: libtraceevent, which reads it, breaks on what is
- * not, and the kernel writes nothing else.
+ * The text of the last is made here, so that its sizes are what is tried.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <traceevent/event-parse.h>
 
 #include "kernel-bridge/backends/ftrace-format.h"
 #include "kernel-bridge/backends/ftrace-page.h"
@@ -83,7 +82,7 @@ static void put_field(FILE *text, struct fuzz_bytes *bytes)
 		"__data_loc u8[] %s",
 		"void * %s",
 		"pid_t %s",
-		"__rel_data_loc char[] %s",
+		"__rel_loc char[] %s",
 		"u32 %s[2]",
 		"unsigned short %s",
 		"bool %s",
@@ -126,7 +125,7 @@ static char *make_format(struct fuzz_bytes *bytes)
 	return text;
 }
 
-static void read_format(struct fuzz_bytes *bytes)
+static void read_format(const char *text, size_t size, const struct fuzz_bytes *record)
 {
 	static const char *const wishes[] = {
 		NULL,
@@ -134,34 +133,35 @@ static void read_format(struct fuzz_bytes *bytes)
 		"prev_comm@prev_pid prev_pid=prev_tid prev_prio:2 next_comm",
 		"comm@pid pid=tid prio:2x",
 	};
-	struct tep_handle *tep = tep_alloc();
 	struct format_argument arguments[6];
 	struct format_syscall syscall;
 	struct format_common common;
 	struct format_plan plan;
 	struct trace_event_class *class;
-	char *text = make_format(bytes);
-	size_t size = strlen(text);
 	uint32_t id;
 
-	tep_set_loglevel(TEP_LOG_NONE);
 	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++)
-		if (format_read(tep, "fuzz", text, size, "fuzz", wishes[i], &plan, &class) == 0)
-			translate_all(&plan, class, bytes);
-	(void)format_read_common(tep, text, size, &common);
-	(void)format_read_syscall(tep, text, size, &syscall, &id);
-	(void)format_read_arguments(tep, text, size, arguments);
-	free(text);
-	tep_free(tep);
+		if (format_read(text, size, "fuzz", wishes[i], &plan, &class) == 0)
+			translate_all(&plan, class, record);
+	(void)format_read_common(text, size, &common);
+	(void)format_read_syscall(text, size, &syscall, &id);
+	(void)format_read_arguments(text, size, arguments);
 }
 
 int FUZZ_TARGET(formats)(const uint8_t *data, size_t size)
 {
 	struct fuzz_bytes bytes = {data, size};
+	uint64_t which = fuzz_number(&bytes, 1);
+	char *text;
 
-	if (fuzz_number(&bytes, 1) == 0)
+	if (which == 0) {
 		read_pages(&bytes);
-	else
-		read_format(&bytes);
+	} else if (which == 2) {
+		read_format((const char *)bytes.at, bytes.left, &bytes);
+	} else {
+		text = make_format(&bytes);
+		read_format(text, strlen(text), &bytes);
+		free(text);
+	}
 	return 0;
 }

@@ -15,11 +15,11 @@ ok "configure --enable-target succeeds" configured
 ok "it builds and installs" bash -c 'make -j2 install >make.log 2>&1 || { grep -m 5 error make.log; false; }'
 is "what reads traces is not in it" "$(find . -name 'libreport.la' -o -name 'report-*.o' -o -name 'cmd-why*.o'; find "$tap_dir/install" -name 'weft-why*')" ""
 # Of libraries that are not libc's or weft's own.
-is "it needs four libraries, and what these need" \
+is "it needs three libraries, and what these need" \
 	"$(for file in "$tap_dir"/install/bin/weft "$tap_dir"/install/libexec/weft-* "$tap_dir"/install/lib/libmarker.so; do
 		objdump -p "$file" | awk '/NEEDED/ { sub(/\.so.*/, "", $2); print $2 }'
 	done | grep -vE '^(libc|libm|ld-linux.*|libmarker|libpthread)$' | sed 's/^liburcu-.*/liburcu/' | sort -u | tr '\n' ' ')" \
-	"libelf libjansson libtraceevent liburcu "
+	"libelf libjansson liburcu "
 
 WEFT=$tap_dir/install/bin/weft
 unset WEFT_CONSUMERD WEFT_LIBMARKER

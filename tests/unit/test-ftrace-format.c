@@ -47,10 +47,8 @@ static const char located[] =
 	"\tfield:u32 numbers[2];\toffset:16;\tsize:8;\tsigned:0;\n"
 	"\tfield:void * work;\toffset:24;\tsize:8;\tsigned:0;\n"
 	"\tfield:bool yes;\toffset:32;\tsize:1;\tsigned:0;\n"
-	"\tfield:__rel_data_loc char[] tail;\toffset:36;\tsize:4;\tsigned:0;\n\n"
+	"\tfield:__rel_loc char[] tail;\toffset:36;\tsize:4;\tsigned:0;\n\n"
 	"print fmt: \"\"\n";
-
-static struct tep_handle *tep;
 
 static const char *switch_fields(void)
 {
@@ -60,7 +58,7 @@ static const char *switch_fields(void)
 static int read_plan(const char *text, const char *fields, struct format_plan *plan,
 		     struct trace_event_class **class)
 {
-	return format_read(tep, "sched", text, strlen(text), "sched_switch", fields, plan, class);
+	return format_read(text, strlen(text), "sched_switch", fields, plan, class);
 }
 
 static void put(uint8_t *record, size_t offset, const void *bytes, size_t size)
@@ -245,7 +243,7 @@ static void test_located(void)
 	   "a pointer is a number in hexadecimal");
 	ok(event_u64(&event, 4) == 1, "a bool is a number");
 	ok(strcmp(event_text(&event, 5), "end") == 0,
-	   "__rel_data_loc counts from behind its field");
+	   "__rel_loc counts from behind its field");
 	ok(format_translate(&plan, record, 52, payload, sizeof(payload), false) == -EBADMSG,
 	   "text beyond the record is refused");
 	put_s32(record, 8, 0xffff | 1 << 16);
@@ -273,10 +271,10 @@ static void test_common(void)
 {
 	struct format_common common = {0};
 
-	ok(format_read_common(tep, lazy_switch, strlen(lazy_switch), &common) == 0 &&
+	ok(format_read_common(lazy_switch, strlen(lazy_switch), &common) == 0 &&
 		   common.flags_offset == 2 && common.pid_offset == 4,
 	   "flags and pid are found among the common fields");
-	ok(format_read_common(tep, "name: x\nID: 1\nformat:\n\nprint fmt: \"\"\n", 40, &common) < 0,
+	ok(format_read_common("name: x\nID: 1\nformat:\n\nprint fmt: \"\"\n", 40, &common) < 0,
 	   "a format without them is refused");
 }
 
@@ -300,10 +298,10 @@ static void test_syscalls(void)
 	struct format_syscall syscall;
 	uint32_t id = 0;
 
-	ok(format_read_syscall(tep, enter, strlen(enter), &syscall, &id) == 0 && id == 443 &&
+	ok(format_read_syscall(enter, strlen(enter), &syscall, &id) == 0 && id == 443 &&
 		   syscall.id_offset == 8 && syscall.args_offset == 16 && syscall.nr_args == 6,
 	   "the number and the arguments of a system call are found");
-	ok(format_read_arguments(tep, futex, strlen(futex), arguments) == 5,
+	ok(format_read_arguments(futex, strlen(futex), arguments) == 5,
 	   "the number is no argument");
 	ok(strcmp(arguments[0].name, "uaddr") == 0 && arguments[0].size == 8 &&
 		   arguments[0].base == 16,
@@ -376,7 +374,6 @@ static void test_table(void)
 
 int main(void)
 {
-	tep = tep_alloc();
 	test_switch();
 	test_names();
 	test_narrow();
@@ -388,6 +385,5 @@ int main(void)
 	test_compat();
 #endif
 	test_table();
-	tep_free(tep);
 	return done_testing();
 }
