@@ -5,7 +5,7 @@ tests_stress_counted_SOURCES = tests/stress/counted.c tests/stress/counted.h
 tests_stress_counted_LDADD = -lpthread
 tests_stress_check_counted_SOURCES = tests/stress/check-counted.c tests/stress/counted.h
 EXTRA_DIST += tests/stress/stress.sh tests/stress/kill.sh tests/stress/faults.sh \
-	tests/stress/conserve.sh
+	tests/stress/conserve.sh tests/stress/package.sh
 dist_check_SCRIPTS += tests/stress/test-kill.sh
 # -rpath makes a shared library of one that is not installed.
 check_LTLIBRARIES += tests/stress/fault-preload.la
