@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/close-from.h"
 #include "base/log.h"
 #include "base/standard-fds.h"
 #include "consumerd/control-socket.h"
@@ -242,7 +243,7 @@ int main(int argc, char **argv)
 	}
 	block_signals();
 	if (options.is_background) {
-		(void)close_range(3, ~0U, 0);
+		close_from(3);
 		ready_fd = go_to_background();
 		if (ready_fd < 0) {
 			log_error("cannot go to the background: %s", strerror(-ready_fd));

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/close-from.h"
 #include "base/log.h"
 #include "base/standard-fds.h"
 #include "kernel-bridge/privileged/confine.h"
@@ -127,7 +128,7 @@ int main(int argc, char **argv)
 		log_error("stdin is no client's socket; see 'weft-bridge --help'");
 		return 2;
 	}
-	(void)close_range(3, ~0U, 0);
+	close_from(3);
 	signals = open_signals();
 	if (options.listen)
 		listener = listen_for(&options);

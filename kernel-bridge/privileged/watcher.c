@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/close-from.h"
 #include "kernel-bridge/privileged/instance.h"
 
 enum { MAX_WATCHED = 4, TRIES = 1000, PAUSE_NS = 10000000 };
@@ -62,7 +63,7 @@ static void keep_only(int pipe_end, int pidfd)
 	dup2(pipe_end, 3);
 	if (pidfd >= 0)
 		dup2(pidfd, 4);
-	close_range(pidfd >= 0 ? 5 : 4, ~0U, 0);
+	close_from(pidfd >= 0 ? 5 : 4);
 }
 
 static void watch(const struct watched *watched, int nr, int pipe_end, int pidfd)
