@@ -31,7 +31,8 @@ int figures_say_problem(const char *command, const char *name, const json_t *ans
 
 /* Likewise, where kernel events have ended before the recording. */
 int figures_say_kernel_ended(const char *command, const char *name, const json_t *answer);
-#define FIGURES_KERNEL_ENDED "weft-bridge has ended: kernel events end here, markers go on"
+#define FIGURES_KERNEL_ENDED \
+	"weft-bridge has ended, or hangs: kernel events end here, markers go on"
 
 /* The last line of a recording that is written, on stderr. */
 void figures_say_end(const char *name, const json_t *answer);

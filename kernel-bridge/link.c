@@ -15,8 +15,11 @@
 
 #include "base/array.h"
 
-/* Buffers of a large machine take their time. */
-enum { ANSWER_WAIT_MS = 30000 };
+/*
+ * Our caller's other work waits as long, also for a bridge that hangs. Buffers of a large machine
+ * take their time.
+ */
+enum { OPEN_WAIT_MS = 30000, WAIT_MS = 5000 };
 
 /* A child between fork and exec. */
 static void become_bridge(const char *path, int socket)
@@ -70,13 +73,14 @@ int link_connect(const char *path)
 /* One message of that kind. Return: 0, -EPIPE when there is nobody, -EPROTO, -ETIMEDOUT. */
 static int receive(int socket, enum bridge_kind kind, void *message, size_t size, int *ret_fds)
 {
+	bool is_open = kind == BRIDGE_OPEN || kind == BRIDGE_STREAM;
 	struct pollfd end = {.fd = socket, .events = POLLIN};
 	struct bridge_head *head = message;
 	long got;
 	int ret;
 
 	do {
-		ret = poll(&end, 1, ANSWER_WAIT_MS);
+		ret = poll(&end, 1, is_open ? OPEN_WAIT_MS : WAIT_MS);
 	} while (ret < 0 && errno == EINTR);
 	if (ret <= 0)
 		return ret < 0 ? -errno : -ETIMEDOUT;
@@ -266,14 +270,29 @@ int link_find_format(const struct link_opened *opened, const char *system, const
 	return -ENOENT;
 }
 
+/* One that hangs is as good as gone; should it go on, it sees that we are, and cleans up. */
+static int give_up_when_late(int socket, int ret)
+{
+	if (ret == -ETIMEDOUT)
+		(void)shutdown(socket, SHUT_RDWR);
+	return ret;
+}
+
 int link_tell(int socket, enum bridge_kind kind, pid_t pid)
 {
 	struct bridge_request request = {
 		.head = bridge_head(kind, sizeof(request)),
 		.pid = pid,
 	};
+	struct pollfd end = {.fd = socket, .events = POLLOUT};
+	int ret;
 
-	return bridge_send(socket, &request, sizeof(request), NULL, 0);
+	do {
+		ret = poll(&end, 1, WAIT_MS);
+	} while (ret < 0 && errno == EINTR);
+	if (ret == 0)
+		return give_up_when_late(socket, -ETIMEDOUT);
+	return ret < 0 ? -errno : bridge_send(socket, &request, sizeof(request), NULL, 0);
 }
 
 int link_ask(int socket, enum bridge_kind kind, pid_t pid, uint32_t nr_before)
@@ -281,13 +300,13 @@ int link_ask(int socket, enum bridge_kind kind, pid_t pid, uint32_t nr_before)
 	struct bridge_answer answer;
 	int ret = 0;
 
-	while (nr_before-- > 0 && ret == 0) {
+	while (nr_before-- > 0 && ret == 0)
 		ret = receive(socket, BRIDGE_ATTACH, &answer, sizeof(answer), NULL);
-		if (ret < 0)
-			return ret;
-	}
-	ret = link_tell(socket, kind, pid);
-	return ret < 0 ? ret : receive_answer(socket, kind, &answer, NULL);
+	if (ret == 0)
+		ret = link_tell(socket, kind, pid);
+	if (ret == 0)
+		ret = receive_answer(socket, kind, &answer, NULL);
+	return give_up_when_late(socket, ret);
 }
 
 int link_take_answers(int socket)

@@ -64,13 +64,14 @@ int link_find_format(const struct link_opened *opened, const char *system, const
 		     struct link_format *ret_format);
 
 /**
- * link_ask() - one request, and waits for its answer, half a minute at most.
+ * link_ask() - one request, and waits for its answer, five seconds at most.
  * @nr_before: requests before it whose answers nobody has waited for
- * Return: 0, what the bridge says, or -EPIPE: it is gone.
+ * Return: 0, what the bridge says, -EPIPE: it is gone, or -ETIMEDOUT: it hangs, and the link is
+ * ended.
  */
 int link_ask(int socket, enum bridge_kind kind, pid_t pid, uint32_t nr_before);
 
-/* A request without waiting. Return: 0 or -errno. */
+/* A request without waiting for its answer. Return: 0 or -errno, as link_ask(). */
 int link_tell(int socket, enum bridge_kind kind, pid_t pid);
 
 /* Takes the answers that have come. Return: how many, or -EPIPE: the bridge is gone. */

@@ -269,8 +269,11 @@ static int look_after_bridge(struct ftrace *ftrace, uint64_t now)
 		/* What we hold open could not be removed. */
 		ftrace_let_go(ftrace);
 		if (ftrace->sink.ended)
-			ftrace->sink.ended(ftrace->sink.arg,
-					   "weft-bridge has ended: kernel events end here");
+			ftrace->sink.ended(
+				ftrace->sink.arg,
+				ftrace->is_late
+					? "weft-bridge does not answer: kernel events end here"
+					: "weft-bridge has ended: kernel events end here");
 	}
 	ret = tell_the_end(ftrace, now, is_news);
 	return ret < 0 ? ret : 1;

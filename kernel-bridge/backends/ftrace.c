@@ -152,13 +152,17 @@ static int ftrace_open(const struct bridge_config *config, const struct bridge_s
 	return 0;
 }
 
-/* Before recording, answers are waited for: then what is wrong can still be said. */
+/*
+ * Before recording, answers are waited for: then what is wrong can still be said. Without a bridge
+ * that answers, the markers go on: the drain that follows says so.
+ */
 static int ask(struct ftrace *ftrace, enum bridge_kind kind, pid_t pid)
 {
 	int ret = link_ask(ftrace->link, kind, pid, ftrace->nr_unanswered);
 
 	ftrace->nr_unanswered = 0;
-	return ret;
+	ftrace->is_late |= ret == -ETIMEDOUT;
+	return ret == -EPIPE || ret == -ETIMEDOUT ? 0 : ret;
 }
 
 static int ftrace_enable(void *self)
@@ -185,9 +189,10 @@ static int ftrace_attach(void *self, pid_t pid)
 	if (!part->is_wanted || ftrace->is_everybody || ftrace->has_ended)
 		return 0;
 	if (ftrace->is_enabled) {
-		/* The kernel takes milliseconds for each thread, which others need not wait for. */
+		/* The kernel takes tens of milliseconds, which others need not wait for. */
 		ret = link_tell(ftrace->link, BRIDGE_ATTACH, pid);
 		ftrace->nr_unanswered += ret == 0;
+		ftrace->is_late |= ret == -ETIMEDOUT;
 	} else {
 		ret = ask(ftrace, BRIDGE_ATTACH, pid);
 	}
@@ -223,7 +228,7 @@ static int ftrace_stop(void *self)
 
 	ftrace->stop_ticks = clock_ticks(ftrace->clock);
 	ftrace->is_stopped = true;
-	return ret == -EPIPE ? 0 : ret; /* the drain that follows says so */
+	return ret;
 }
 
 const struct backend backend_ftrace = {

@@ -51,6 +51,7 @@ struct ftrace {
 	struct link_opened opened;
 	uint32_t nr_unanswered; /* requests whose answers are still to come */
 	bool has_ended;		/* the bridge is gone: no more events will come */
+	bool is_late;		/* it was given up, because it did not answer */
 	enum clock_kind clock;
 	bool is_everybody;
 	bool has_syscalls;

@@ -204,40 +204,48 @@ int tracing_enable(struct tracing *tracing)
 	return set_tracing(tracing, "1");
 }
 
-static int add_thread(const char *dir, pid_t tid)
+/* The numbers so far into set_event_pid. Return: 0 or -errno. */
+static int add_pids(const char *dir, const char *pids)
 {
-	char text[32];
-
-	snprintf(text, sizeof(text), "%d\n", (int)tid);
-	return tracefs_write(dir, "set_event_pid", text, O_APPEND);
+	return *pids ? tracefs_write(dir, "set_event_pid", pids, O_APPEND) : 0;
 }
 
-/* The threads of a process into set_event_pid. Return: how many, or -errno. */
+/*
+ * The threads of a process into set_event_pid, many at a time: the kernel takes tens of
+ * milliseconds for each write. Return: how many, or -errno.
+ */
 static int add_threads(const char *dir, pid_t pid)
 {
+	char path[64], pids[4096];
 	struct dirent *entry;
-	char path[64];
+	size_t length = 0;
 	DIR *tasks;
 	int nr = 0, ret = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	snprintf(pids, sizeof(pids), "%d\n", (int)pid);
 	tasks = opendir(path);
 	/* With hidepid /proc shows us nothing, but its first thread can be named all the same. */
 	if (!tasks && kill(pid, 0) < 0 && errno != EPERM)
 		return -ESRCH;
 	if (!tasks)
-		return add_thread(dir, pid) < 0 ? -ESRCH : 1;
+		return add_pids(dir, pids) < 0 ? -ESRCH : 1;
+	pids[0] = '\0';
 	while (ret == 0 && (entry = readdir(tasks))) {
-		int tid = atoi(entry->d_name);
-
-		if (tid <= 0)
+		if (atoi(entry->d_name) <= 0)
 			continue;
-		ret = add_thread(dir, tid);
-		nr += ret == 0;
-		if (ret == -ESRCH) /* it has just ended */
-			ret = 0;
+		length += (size_t)snprintf(pids + length, sizeof(pids) - length, "%d\n",
+					   atoi(entry->d_name));
+		nr++;
+		if (length < sizeof(pids) - sizeof("2147483647\n"))
+			continue;
+		ret = add_pids(dir, pids);
+		length = 0;
+		pids[0] = '\0';
 	}
 	closedir(tasks);
+	if (ret == 0)
+		ret = add_pids(dir, pids);
 	return ret < 0 ? ret : nr;
 }
 

@@ -176,7 +176,7 @@ start "$WEFT" record -o bridgeless --
 watcher=$(watcher_of "$bridge")
 kill -9 "$bridge"
 ok "when the bridge is killed, its instances are gone within 2 s" within_2s is_removed "$bridge"
-ok "and the screen says so at once" until_true grep -q 'weft-bridge has ended: kernel events end here' err
+ok "and the screen says so at once" until_true grep -q 'weft-bridge has ended.*: kernel events end here' err
 finish
 is "it says so once" "$(grep -c 'weft-bridge has ended' err)" 1
 is "the program goes on to its own end" $ended_with 7
@@ -186,6 +186,20 @@ is "every CPU's events are missing from then on to the end" \
 	"$(jq -rs 'map(select(.type == "problem"))[0].ns as $ns | map(select(.type == "end"))[0].end_ns as $stop | map(select(.type == "loss" and .end_ns > $ns and .begin_ns <= $ns + 1000000)) | map(.source) | unique | length' bridgeless/weft/sidecar)" \
 	"$(find bridgeless/kernel -maxdepth 1 -name 'sched_*' -type f | wc -l)"
 ok "weft report says it" sh -c "'$WEFT' report bridgeless | grep -q '^problem: .*weft-bridge has ended'"
+
+# ---- the bridge stopped: it hangs
+start "$WEFT" record -o hung --
+kill -STOP "$bridge"
+SECONDS=0
+finish
+ok "a bridge that hangs is given up within seconds" test $SECONDS -lt 15
+is "the program's end is its own then, too" $ended_with 7
+is "and the markers are recorded" "$("$WEFT" dump hung | grep -c numbers:step)" 100
+is "the screen says it once" "$(grep -c 'weft-bridge has ended, or hangs: kernel events end here' err)" 1
+is "the trace says it" "$(jq -r 'select(.type == "problem") | .text' hung/weft/sidecar)" \
+	"weft-bridge does not answer: kernel events end here"
+kill -CONT "$bridge"
+ok "should it go on, it leaves nothing" within_2s is_removed "$bridge"
 
 # ---- weft-consumerd killed, and everything at once
 start "$WEFT" record -o daemonless --
