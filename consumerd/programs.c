@@ -367,6 +367,7 @@ void programs_forget_slot(struct programs *programs, uint32_t slot)
 
 	cds_list_for_each_entry(program, &programs->list, node)
 	{
+		program->class_costs[slot] = 0;
 		for (size_t i = 0; i < program->classes.nr; i++) {
 			program->classes.items[i].mapped[slot] = NULL;
 			program->classes.items[i].asked &= ~(1u << slot);

@@ -76,7 +76,9 @@ struct program {
 	struct {
 		struct program_class *items;
 		size_t nr, capacity;
-	} classes; /* by the program's number */
+	} classes;			   /* by the program's number */
+	uint32_t class_costs[SESSION_MAX]; /* see session_class() */
+	bool has_class_excess;		   /* more than its share, and that was said */
 	struct {
 		struct thread_ring **items;
 		size_t nr, capacity;

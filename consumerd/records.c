@@ -8,6 +8,7 @@
  */
 #include "consumerd/records.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -109,16 +110,23 @@ static void refuse(struct lane_walk *walk, const struct ring_record *record)
 		walk->ring->is_finished = true;
 }
 
+static void tell_loss(struct lane_walk *walk, uint32_t slot, const struct loss *loss)
+{
+	if (loss->count)
+		session_push_discard(walk->drain->sessions[slot], &walk->lane->sources[slot],
+				     walk->ring->host_tid, loss->count, loss->begin, loss->end);
+}
+
 void records_tell_gathered(struct lane_walk *walk)
 {
-	const struct loss *bad = &walk->bad;
-
 	records_tell_discarded(walk, walk->rest.count, walk->rest.begin, walk->rest.end);
-	for (uint32_t slot = 0; slot < SESSION_MAX && bad->count; slot++)
-		if (walk->recorders >> slot & 1)
-			session_push_discard(walk->drain->sessions[slot],
-					     &walk->lane->sources[slot], walk->ring->host_tid,
-					     bad->count, bad->begin, bad->end);
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++) {
+		if (!(walk->recorders >> slot & 1))
+			continue;
+		tell_loss(walk, slot, &walk->bad);
+		tell_loss(walk, slot, &walk->excess[slot]);
+		walk->excess[slot] = (struct loss){0};
+	}
 	walk->rest = walk->bad = (struct loss){0};
 }
 
@@ -141,16 +149,37 @@ static void take_thread_name(struct lane_walk *walk, const struct trace_event *e
 	records_tell_thread(walk->drain, walk->program, thread);
 }
 
-/* Asks the sessions whether they want a class. */
-static void ask_sessions(struct lane_walk *walk, struct program_class *class)
+/* An event whose class is more than the program's share counts as discarded. */
+static void take_excess(struct lane_walk *walk, uint32_t slot, const struct trace_event *event)
 {
+	struct program *program = walk->program;
+
+	if (!program->has_class_excess)
+		log_warning("Program has too many kinds of markers: pid=%d, comm=%s, marker=%s",
+			    program->pid, program->comm, event->class->name);
+	program->has_class_excess = true;
+	if (event->stamp >= walk->drain->sessions[slot]->begin_ticks)
+		loss_add(&walk->excess[slot], 1, event->stamp, event->stamp);
+}
+
+/* Asks the sessions whether they want the class of an event. */
+static void ask_sessions(struct lane_walk *walk, struct program_class *class,
+			 const struct trace_event *event)
+{
+	struct program *program = walk->program;
+	int ret;
+
 	for (uint32_t slot = 0; slot < SESSION_MAX; slot++) {
 		struct session *session = walk->drain->sessions[slot];
 
 		if (!((walk->recorders & ~class->asked) >> slot & 1))
 			continue;
-		/* Without memory it is asked again at its next event. */
-		if (session_class(session, class->class, &class->mapped[slot]) < 0)
+		ret = session_class(session, class->class, program->entrance->uid,
+				    &program->class_costs[slot], &class->mapped[slot]);
+		/* Without memory or room it is asked again at its next event. */
+		if (ret == -EDQUOT)
+			take_excess(walk, slot, event);
+		else if (ret < 0)
 			session->output.nr_refused++;
 		else
 			class->asked |= 1u << slot;
@@ -230,7 +259,7 @@ static void take_record(struct lane_walk *walk, const struct ring_record *record
 		shift_due(walk, record, class->class);
 	if (class->class->kind == EVENT_THREAD)
 		take_thread_name(walk, &event);
-	ask_sessions(walk, class);
+	ask_sessions(walk, class, &event);
 	for (uint32_t slot = 0; slot < SESSION_MAX; slot++) {
 		event.class = class->mapped[slot];
 		if (event.class && walk->recorders >> slot & 1)

@@ -25,7 +25,9 @@ struct lane_walk {
 	uint32_t bad_run;   /* bad records since the last good one */
 	struct loss rest;   /* losses that are to be told as one */
 	struct loss bad;    /* records refused */
-	bool is_foreign;    /* stamped by a clock that is not the sessions': no record fits */
+	/* By session: good records of classes that are more than the program's share. */
+	struct loss excess[SESSION_MAX];
+	bool is_foreign; /* stamped by a clock that is not the sessions': no record fits */
 };
 
 /* Takes in whole records, as ring_lane_read() copied them to the drain's buffer. */

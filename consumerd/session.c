@@ -18,6 +18,11 @@
 /* After stop() a backend has a bounded rest; a limit on it keeps a faulty one from holding us. */
 #define MAX_LAST_DRAINS 10000
 
+/* Of the new classes that programs bring into a session; with so many fields one counts as two. */
+#define MAX_USER_CLASSES 16384u
+#define MAX_PROGRAM_CLASSES 4096u
+#define FIELDS_PER_CLASS 16u
+
 bool session_wants(const struct session *session, const char *name)
 {
 	char base[256];
@@ -37,6 +42,31 @@ bool session_wants(const struct session *session, const char *name)
 			is_wanted = !is_negative;
 	}
 	return is_wanted;
+}
+
+/* Return: NULL without memory. */
+static struct class_share *share_of(struct session *session, uid_t uid)
+{
+	struct class_share *share;
+
+	for (size_t i = 0; i < session->shares.nr; i++)
+		if (session->shares.items[i].uid == uid)
+			return &session->shares.items[i];
+	share = array_push(&session->shares);
+	if (share)
+		share->uid = uid;
+	return share;
+}
+
+/*
+ * Classes stay for the session's life, in memory and in the metadata, and their ids are limited:
+ * each program may have half of what its user's others leave, and no more than that many.
+ */
+static bool has_room(const struct class_share *share, uint32_t cost, uint32_t more)
+{
+	uint32_t left = share->cost < MAX_USER_CLASSES ? MAX_USER_CLASSES - share->cost : 0;
+
+	return cost + more <= MAX_PROGRAM_CLASSES && cost + more <= (left + cost + 1) / 2;
 }
 
 static struct trace_event_class *class_copy(const struct trace_event_class *class)
@@ -60,14 +90,27 @@ static struct trace_event_class *class_copy(const struct trace_event_class *clas
 	return copy;
 }
 
-int session_class(struct session *session, const struct trace_event_class *class,
-		  const struct trace_event_class **ret_class)
+int session_class(struct session *session, const struct trace_event_class *class, uid_t uid,
+		  uint32_t *cost, const struct trace_event_class **ret_class)
 {
+	uint32_t more = 1 + class->nr_fields / FIELDS_PER_CLASS;
+	const struct trace_event_class *known;
 	struct trace_event_class *copy;
+	struct class_share *share;
 	int ret;
 
 	if (!session_wants(session, class->name))
 		return 0;
+	known = class_set_find(session->classes, class);
+	if (known) {
+		*ret_class = known;
+		return 1;
+	}
+	share = share_of(session, uid);
+	if (!share)
+		return -ENOMEM;
+	if (!has_room(share, *cost, more))
+		return -EDQUOT;
 	copy = class_copy(class);
 	if (!copy)
 		return -ENOMEM;
@@ -78,6 +121,8 @@ int session_class(struct session *session, const struct trace_event_class *class
 			session->output.error = ret;
 		return ret;
 	}
+	share->cost += more;
+	*cost += more;
 	return 1;
 }
 
@@ -367,6 +412,7 @@ void session_destroy(struct session *session)
 	array_fini(&session->markers);
 	merge_destroy(session->merge);
 	class_set_destroy(session->classes);
+	array_fini(&session->shares);
 	for (char **pattern = session->patterns; pattern && *pattern; pattern++)
 		free(*pattern);
 	free(session->patterns);

@@ -82,6 +82,12 @@ struct session_parts {
 	} sizes;
 };
 
+/* What one user's programs have cost a session in classes: new ones, the large as several. */
+struct class_share {
+	uid_t uid;
+	uint32_t cost;
+};
+
 struct session {
 	uint32_t number;
 	char *dir;
@@ -98,6 +104,10 @@ struct session {
 
 	struct write_queue *queue; /* to its writing thread; NULL: written at once */
 	struct class_set *classes; /* of all its traces, one after the other */
+	struct {
+		struct class_share *items;
+		size_t nr, capacity;
+	} shares; /* of the classes */
 	struct output output;
 	struct merge *merge;
 	struct source_pool chunks;
@@ -165,10 +175,13 @@ bool session_wants(const struct session *session, const char *name);
 
 /**
  * session_class() - the session's own class for a program's.
- * Return: 1 and *ret_class, 0 when the session does not want it, or -errno of the writer.
+ * @uid: whose programs have to share what is left
+ * @cost: what the program has cost the session so far; a new class adds to it
+ * Return: 1 and *ret_class; 0 when the session does not want it; -EDQUOT: it is new, and more than
+ * the program's share; or -errno of the writer.
  */
-int session_class(struct session *session, const struct trace_event_class *class,
-		  const struct trace_event_class **ret_class);
+int session_class(struct session *session, const struct trace_event_class *class, uid_t uid,
+		  uint32_t *cost, const struct trace_event_class **ret_class);
 
 /**
  * session_push_marker() - a marker of a lane.

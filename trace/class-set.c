@@ -101,6 +101,18 @@ int class_set_add(struct class_set *set, struct trace_event_class *class,
 	return 0;
 }
 
+const struct trace_event_class *class_set_find(struct class_set *set,
+					       const struct trace_event_class *class)
+{
+	uint32_t bucket = bucket_of(class);
+	const struct trace_event_class *equal;
+
+	pthread_mutex_lock(&set->lock);
+	equal = find_equal(set, class, bucket);
+	pthread_mutex_unlock(&set->lock);
+	return equal;
+}
+
 const struct trace_event_class *class_set_get(struct class_set *set, enum trace_domain domain,
 					      size_t id)
 {

@@ -43,6 +43,10 @@ void class_set_destroy(struct class_set *set); /* with its classes; accepts NULL
 int class_set_add(struct class_set *set, struct trace_event_class *class,
 		  const struct trace_event_class **ret_class);
 
+/* The class in the set that equals @class, or NULL. */
+const struct trace_event_class *class_set_find(struct class_set *set,
+					       const struct trace_event_class *class);
+
 /* The class of that id, or NULL beyond the last. */
 const struct trace_event_class *class_set_get(struct class_set *set, enum trace_domain domain,
 					      size_t id);

@@ -457,6 +457,64 @@ static void test_bad_records(void)
 	producer_ring_close(&good_ring);
 }
 
+/* One event of a class; waits for room. */
+static void put_one(struct producer_ring *ring, uint32_t class)
+{
+	uint64_t value = 7, ticks;
+
+	do
+		ticks = producer_begin(ring);
+	while (!producer_put(ring, ticks, class, &value, sizeof(value)) && usleep(1000) == 0);
+	atomic_store_explicit(&ring->lanes[0].writing, 0, memory_order_release);
+}
+
+/* Classes of new names, each with an event. */
+static void flood_classes(int socket, struct producer_ring *ring, uint32_t nr)
+{
+	char name[32];
+
+	for (uint32_t i = 0; i < nr; i++) {
+		snprintf(name, sizeof(name), "flood:m%u", i);
+		producer_class(socket, i, name, "value");
+		put_one(ring, i);
+	}
+}
+
+/* A program may bring so many classes into a session, and leaves room for others. */
+static void test_many_classes(void)
+{
+	struct collector *collector = start_collector(0);
+	struct session *session = open_session(collector, "classes", no_texts);
+	int flood = announce_program("flood:m0"), good = announce_program("good:marker");
+	struct producer_ring flood_ring, good_ring;
+	struct totals got;
+	const char *why;
+
+	producer_ring_open(&flood_ring, clock_detect(&why), getpid());
+	producer_ring_open(&good_ring, clock_detect(&why), getpid());
+	producer_announce(flood, &flood_ring, 0);
+	flood_classes(flood, &flood_ring, 4196);
+	producer_announce(good, &good_ring, 0);
+	producer_class(good, 1, "flood:m1", "value");
+	put_one(&good_ring, 0);
+	put_one(&good_ring, 1);
+	got = close_session(collector, session);
+	ok(got.events == 4096 + 2,
+	   "a program's first 4096 classes are recorded, others' too (%llu)",
+	   (unsigned long long)got.events);
+	ok(got.discarded == 100, "events of more are counted as discarded (%llu)",
+	   (unsigned long long)got.discarded);
+	session = open_session(collector, "again", no_texts);
+	put_one(&flood_ring, 4195);
+	got = close_session(collector, session);
+	ok(got.events == 1 && got.discarded == 0, "each session has room of its own");
+	close(flood);
+	close(good);
+	collector_destroy(collector);
+	producer_ring_close(&flood_ring);
+	producer_ring_close(&good_ring);
+}
+
 int main(void)
 {
 	char command[128];
@@ -471,6 +529,7 @@ int main(void)
 	test_killed();
 	test_sessions();
 	test_bad_records();
+	test_many_classes();
 	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
 	ok(system(command) == 0, "everything is cleaned away");
 	return done_testing();
