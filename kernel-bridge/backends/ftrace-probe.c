@@ -22,6 +22,7 @@ enum { PROBE_KB = 256, PROBE_ROUNDS = 50 };
 struct sightings {
 	uint32_t present, seen; /* BRIDGE_* */
 	uint32_t nr_streams;
+	const char *ended; /* why the bridge gives no more; NULL: it does */
 	struct {
 		struct trace_event_class **items;
 		size_t nr, capacity;
@@ -75,6 +76,13 @@ static void on_floor(void *arg, uint32_t stream, uint64_t floor)
 {
 }
 
+static void on_ended(void *arg, const char *why)
+{
+	struct sightings *sightings = arg;
+
+	sightings->ended = why;
+}
+
 /* A wait, a system call, a fault, and a signal that nobody notices. */
 static void provoke(void)
 {
@@ -117,9 +125,11 @@ static void conclude(const struct sightings *sightings, struct backend_report *r
 	report->works = sightings->seen & BRIDGE_SCHED;
 	if (!report->works) {
 		report->set = 0;
-		snprintf(report->reason, sizeof(report->reason),
-			 "tracefs takes every setting, but the kernel records nothing: a switch of "
-			 "threads was provoked and not seen");
+		snprintf(report->reason, sizeof(report->reason), "%s",
+			 sightings->ended
+				 ? sightings->ended
+				 : "tracefs takes every setting, but the kernel records nothing: a "
+				   "switch of threads was provoked and not seen");
 	} else if (sightings->present != BRIDGE_ALL) {
 		name_sets(BRIDGE_ALL & ~sightings->present, names, sizeof(names));
 		snprintf(report->reason, sizeof(report->reason), "this kernel has no events for %s",
@@ -167,7 +177,7 @@ void ftrace_probe(const struct bridge_config *config, struct backend_report *ret
 	};
 	struct sightings sightings = {0};
 	const struct bridge_sink sink = {&sightings,   on_stream, on_class, on_event,
-					 on_discarded, on_floor,  NULL};
+					 on_discarded, on_floor,  on_ended};
 	void *self;
 
 	memset(ret_report, 0, sizeof(*ret_report));
