@@ -137,7 +137,7 @@ static int take_ring(struct program *program, const struct wire_ring *wire, int 
 	if (fd < 0)
 		return -EPROTO;
 	if (!has_room(program))
-		return -EMFILE;
+		return PROGRAMS_TOO_MANY_RINGS;
 	ring = calloc(1, sizeof(*ring));
 	place = ring ? array_push(&program->rings) : NULL;
 	if (!place) {

@@ -164,10 +164,20 @@ static bool is_full(const struct programs *programs, const struct entrance *entr
 	       (entrance != &programs->own && entrance->nr >= MAX_OTHERS_PROGRAMS);
 }
 
+const char *programs_describe(int error)
+{
+	if (error == PROGRAMS_TOO_MANY)
+		return "too many programs have markers; some are not recorded";
+	if (error == PROGRAMS_TOO_MANY_RINGS)
+		return "a program has too many threads with markers, and is recorded no more";
+	return strerror(-error);
+}
+
 /* Of a program that we refuse for our own want its user must hear; not of its nonsense. */
 static void note_want(struct programs *programs, int ret)
 {
-	if (ret == -ENOMEM || ret == -EMFILE || ret == -ENFILE || ret == -ENOSPC)
+	if (ret == -ENOMEM || ret == -EMFILE || ret == -ENFILE || ret == -ENOSPC ||
+	    ret == PROGRAMS_TOO_MANY || ret == PROGRAMS_TOO_MANY_RINGS)
 		programs->want = ret;
 }
 
@@ -184,8 +194,8 @@ static bool has_enough(const struct programs *programs, pid_t pid)
 static int admit(const struct programs *programs, struct entrance *entrance,
 		 struct program *program)
 {
-	int ret =
-		is_full(programs, entrance) ? -EMFILE : check_peer(program->fd, entrance, program);
+	int ret = is_full(programs, entrance) ? PROGRAMS_TOO_MANY
+					      : check_peer(program->fd, entrance, program);
 
 	if (ret == 0 && has_enough(programs, program->pid))
 		ret = -EACCES;
@@ -249,7 +259,7 @@ static void read_program(struct programs *programs, struct program *program,
 		if (ret < 0 && ret != -EAGAIN && ret != -ENOBUFS) {
 			if (ret != -EPIPE)
 				log_warning("Program thrown out: pid=%d, comm=%s, error=\"%s\"",
-					    program->pid, program->comm, strerror(-ret));
+					    program->pid, program->comm, programs_describe(ret));
 			note_want(programs, ret);
 			program->is_gone = true;
 		}

@@ -9,6 +9,7 @@
 #ifndef CONSUMERD_PROGRAMS_H
 #define CONSUMERD_PROGRAMS_H
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 #include <urcu/list.h>
@@ -97,6 +98,13 @@ struct programs {
 	int epoll_fd;	     /* all entrances' */
 	int want;	     /* the last one not taken on for want of something: -errno; 0: none */
 };
+
+/* More than a program's or a user's share: no call that we make gives these. */
+#define PROGRAMS_TOO_MANY (-EUSERS)
+#define PROGRAMS_TOO_MANY_RINGS (-EXFULL)
+
+/* Why a program was not taken on, or thrown out. @error: -errno */
+const char *programs_describe(int error);
 
 /* Whoever wants to know of what is announced. */
 struct programs_observer {

@@ -261,7 +261,7 @@ static const char *describe_error(int error)
 {
 	if (error == -ESTALE)
 		return "the time stamp counter was set back by a suspend; start anew";
-	return error ? strerror(-error) : "";
+	return error ? programs_describe(error) : "";
 }
 
 /* A time as people count it, from when everything was on, in seconds. */

@@ -515,6 +515,31 @@ static void test_many_classes(void)
 	producer_ring_close(&good_ring);
 }
 
+/* One more ring than a program may have: it is thrown out, and its user is told why. */
+static void test_many_rings(void)
+{
+	struct collector *collector = start_collector(0);
+	struct session *session = open_session(collector, "rings", no_texts);
+	int socket = announce_program("many:rings"), error = 0;
+	struct producer_ring ring;
+	const char *why;
+
+	producer_ring_open(&ring, clock_detect(&why), getpid());
+	for (uint32_t i = 0; i <= 4096; i++)
+		producer_announce(socket, &ring, i);
+	ok(is_thrown_out(socket), "a program with more rings than its share is thrown out");
+	for (int i = 0; i < 1000 && !error; i++) {
+		usleep(10000);
+		error = atomic_load_explicit(&session->stats.error, memory_order_relaxed);
+	}
+	ok(error == PROGRAMS_TOO_MANY_RINGS && strstr(programs_describe(error), "threads"),
+	   "its user is told of too many threads (%s)", programs_describe(error));
+	close_session(collector, session);
+	close(socket);
+	collector_destroy(collector);
+	producer_ring_close(&ring);
+}
+
 int main(void)
 {
 	char command[128];
@@ -530,6 +555,7 @@ int main(void)
 	test_sessions();
 	test_bad_records();
 	test_many_classes();
+	test_many_rings();
 	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
 	ok(system(command) == 0, "everything is cleaned away");
 	return done_testing();
