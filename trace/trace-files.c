@@ -164,11 +164,25 @@ static void close_sidecar(struct trace_files *files)
 	text_file_close(&files->sidecar);
 }
 
+/* A domain of which nothing could be written: other readers refuse a trace for its empty metadata,
+ * and with it what is whole. */
+static void take_back_domain(struct trace_files *files, enum trace_domain domain)
+{
+	const struct domain_files *self = &files->domains[domain];
+
+	if (self->dir_fd < 0 || self->metadata.file.size)
+		return;
+	unlinkat(self->dir_fd, "metadata", 0);
+	unlinkat(self->dir_fd, "index", AT_REMOVEDIR);
+	unlinkat(files->dir_fd, trace_domain_dirs[domain], AT_REMOVEDIR);
+}
+
 void trace_files_close(struct trace_files *files)
 {
 	for (int i = 0; i < TRACE_NR_DOMAINS; i++) {
 		struct domain_files *domain = &files->domains[i];
 
+		take_back_domain(files, (enum trace_domain)i);
 		text_file_close(&domain->metadata);
 		close_fd(&domain->index_dir_fd);
 		close_fd(&domain->dir_fd);

@@ -268,6 +268,40 @@ static void test_full_disk(void)
 	trace_reader_close(reader);
 }
 
+/* In a child: not even a domain's metadata can be written. */
+static int fill_disk_at_once(const char *name)
+{
+	const struct rlimit rlimit = {0, 0};
+	struct trace_writer *writer = create(name, 4096);
+	const struct trace_event_class *class;
+	struct trace_stream_writer *stream;
+
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &rlimit);
+	trace_writer_class(writer, make_class(TRACE_USER, "p:a"), &class);
+	trace_writer_stream(writer, TRACE_USER, "m", -1, &stream);
+	append(stream, class, 100);
+	return trace_writer_close(writer, 9000) < 0 ? 0 : 1;
+}
+
+static void test_full_at_once(void)
+{
+	struct trace_error error = {0};
+	struct trace_reader *reader = NULL;
+	int status = 1;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(fill_disk_at_once("at-once"));
+	waitpid(pid, &status, 0);
+	ok(status == 0 && exists("at-once/weft/sidecar") && !exists("at-once/user"),
+	   "a domain of which nothing is written has no folder");
+	ok(trace_reader_open(in_dir("at-once"), &reader, &error) == 0, "that trace opens (%s)",
+	   error.why);
+	if (reader)
+		trace_reader_close(reader);
+}
+
 static void test_discarded(void)
 {
 	struct trace_writer *writer = create("discarded", 0);
@@ -414,6 +448,7 @@ int main(void)
 	test_bytes();
 	test_large_event();
 	test_full_disk();
+	test_full_at_once();
 	test_discarded();
 	test_runs();
 	temp_dir_remove(dir);
