@@ -128,6 +128,21 @@ static int open_backend(struct session *session, const struct session_config *co
 	return ret;
 }
 
+/* The bridge worked when it was tried, and is lost since: what is left are the markers. */
+static int go_on_without(struct session *session, const struct session_config *config, char *reterr,
+			 size_t reterr_size)
+{
+	char sentence[320];
+
+	snprintf(sentence, sizeof(sentence), "no kernel events: %s", reterr);
+	add_missing(session, sentence);
+	session->backend = &backend_none;
+	free(session->backend_name);
+	session->backend_name = strdup(session->backend->name);
+	reterr[0] = '\0';
+	return open_backend(session, config, 0, false, reterr, reterr_size);
+}
+
 static const char *clock_name(const struct session_config *config)
 {
 	if (config->clock == CLOCK_TICKS_MONO)
@@ -295,6 +310,8 @@ int session_create(const struct session_config *config, struct session **ret_ses
 	if (ret < 0)
 		goto fail;
 	ret = open_backend(session, config, set, everybody, reterr, reterr_size);
+	if ((ret == -EPIPE || ret == -ETIMEDOUT) && !(config->backend && *config->backend))
+		ret = go_on_without(session, config, reterr, reterr_size);
 	if (ret < 0) {
 		session_destroy(session);
 		session_remove_trace(config->dir);
