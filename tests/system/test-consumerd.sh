@@ -55,6 +55,7 @@ is "nothing records any more" "$(generation)" 0
 is "programs that the program starts, or becomes, are recorded" "$(steps children)" 120
 
 # ---- whoever asked for a recording dies
+rm -f out
 "$WEFT" record --kernel=none -o orphan -- "$numbers" -p 1000 >out 2>err3 &
 record=$!
 until_true grep -q first out
