@@ -421,8 +421,10 @@ static bool watch(struct recorder *recorder)
 					"record: weft-consumerd has ended; what it wrote is in %s",
 					recorder->name);
 				is_alive = false;
-				/* With a program, its end and status are still ours to tell. */
-				recorder->is_over = recorder->program.pid <= 0;
+				/* With a program, its end and status are still ours to tell; it may
+				 * have ended in this very round. */
+				if (recorder->program.pid <= 0)
+					recorder->is_over = true;
 			}
 		}
 	}

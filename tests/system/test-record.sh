@@ -224,6 +224,22 @@ if has_tracefs; then
 else
 	skip "nothing stays in tracefs" "no tracefs, or not root"
 fi
+# Stopped meanwhile, record hears of both ends in one round.
+WEFT_RUNDIR=$tap_dir/other "$CONSUMERD" --foreground 2>err5 &
+daemon=$!
+until_true sh -c "WEFT_RUNDIR='$tap_dir/other' '$WEFT' status"
+WEFT_RUNDIR=$tap_dir/other timeout -s KILL 30 "$WEFT" record --kernel=none -o both -- sh -c 'echo $PPID $$; exec sleep 60' >out 2>err &
+record=$!
+until_true grep -q . out
+read -r stopped program <out
+sleep 0.2
+kill -STOP $stopped
+kill $program
+kill -KILL $daemon
+wait $daemon 2>/dev/null
+kill -CONT $stopped
+wait $record
+is "record ends when its program and weft-consumerd end at once" $? 143
 WEFT_RUNDIR=$tap_dir/other "$WEFT" record --kernel=none -o again -- "$numbers" -n 100 >out 2>err
 is "the next recording starts another one" "$(steps again 0 | wc -l)" 100
 
