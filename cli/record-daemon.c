@@ -21,6 +21,7 @@
 
 /* Another one may be on its way up, or down. */
 #define CONNECT_TRIES 100
+#define TRIES_PER_START 10
 #define TRY_PAUSE_NS 20000000
 #define ANSWER_WAIT_S 120
 
@@ -155,6 +156,9 @@ int daemon_connect(struct daemon_link *link, char *reterr, size_t reterr_size)
 		if (try_connect(link, socket_path) == 0)
 			return 0;
 		nanosleep(&pause, NULL);
+		/* One that ran already may have been on its way out. */
+		if (i % TRIES_PER_START == TRIES_PER_START - 1)
+			ret = start_daemon(path);
 	}
 	reterr[0] = '\0';
 	if (ret != -ECHILD)

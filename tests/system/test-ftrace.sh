@@ -151,8 +151,13 @@ hold() {
 	done
 	bridge=$(pgrep -P $holder -x weft-bridge)
 	watcher=
-	for pid in $(pgrep -x weft-watcher); do
-		grep -qx "Pid:[[:space:]]*$bridge" "/proc/$pid/fdinfo/4" 2>/dev/null && watcher=$pid
+	# It names itself, and puts its ends in order, once it runs.
+	for _ in $(seq 100); do
+		for pid in $(pgrep -x weft-watcher); do
+			grep -qx "Pid:[[:space:]]*$bridge" "/proc/$pid/fdinfo/4" 2>/dev/null && watcher=$pid
+		done
+		[ -z "$watcher" ] || break
+		sleep 0.05
 	done
 }
 gone() {
