@@ -39,8 +39,8 @@ fuzz() {
 	TIMEFORMAT='%U %S'
 	{ time chrt -i 0 nice -n 19 "$dir/build/tests/fuzz/fuzz-$1" -max_total_time="$slice" -timeout=100 -report_slow_units=100 -rss_limit_mb=2048 \
 		-malloc_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$dir/crashes/$1-" \
-		"$corpus" "$source_dir/tests/fuzz/corpus/$1" >"$log" 2>&1; } 2>"$dir/time" || status=$?
-	read -r user system <"$dir/time"
+		"$corpus" "$source_dir/tests/fuzz/corpus/$1" >"$log" 2>&1; } 2>"$dir/$1.time" || status=$?
+	read -r user system <"$dir/$1.time"
 	awk "BEGIN { printf \"%d\n\", ($user + $system) * 1000 }"
 	return $status
 }

@@ -165,6 +165,14 @@ static bool are_same(struct ftrace_text ours, const struct tep_format_field *the
 	return !ftrace_fields_next(&ours, &field);
 }
 
+/* Some formats leave memory behind in libtraceevent: no leak of ours. */
+const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:libtraceevent\n";
+}
+
 /* What libtraceevent does not read, we need not. */
 static bool agrees(const char *text, size_t size, const char *system, int *nr_compared)
 {
