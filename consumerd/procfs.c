@@ -18,6 +18,7 @@
 #include "trace/clock.h"
 
 #define KERNEL_THREAD_FLAG 0x00200000u /* PF_KTHREAD in the flags of /proc/PID/stat */
+#define MAX_TID ((1 << 22) - 1)	       /* the kernel's PID_MAX_LIMIT */
 
 /* A whole small file as text. Return: bytes without the NUL, or -errno. */
 static ssize_t read_text(const char *path, char *text, size_t size)
@@ -231,6 +232,20 @@ static int32_t innermost_tid(int32_t pid, int32_t tid)
 	return read_text(path, text, sizeof(text)) < 0 ? 0 : procfs_parse_innermost(text);
 }
 
+/* Its program says so. Where nobody has the tid any more it may have been the program's. */
+static bool may_be_thread(int32_t pid, int32_t tid)
+{
+	char path[64];
+
+	if (tid <= 0 || tid > MAX_TID)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", pid, tid);
+	if (access(path, F_OK) == 0)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d", tid);
+	return access(path, F_OK) < 0;
+}
+
 int32_t procfs_host_tid(int32_t pid, int32_t vpid, int32_t vtid)
 {
 	char path[64];
@@ -238,7 +253,7 @@ int32_t procfs_host_tid(int32_t pid, int32_t vpid, int32_t vtid)
 	DIR *dir;
 
 	if (vpid == pid)
-		return vtid;
+		return may_be_thread(pid, vtid) ? vtid : pid;
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	dir = opendir(path);
 	if (!dir)

@@ -63,7 +63,7 @@ int32_t procfs_process_of(int32_t tid);
 /**
  * procfs_host_tid() - the number we know a thread by, which in a pid namespace calls itself @vtid.
  * @pid, @vpid: its process, as we and as it itself call it
- * Return: the thread, or @pid where it cannot be found.
+ * Return: the thread, or @pid where it cannot be found, or is another's.
  */
 int32_t procfs_host_tid(int32_t pid, int32_t vpid, int32_t vtid);
 

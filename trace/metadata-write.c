@@ -46,9 +46,9 @@ static const char integer_aliases[] =
 	"typealias integer { size = 2; align = 1; signed = false; } := uint2_t;\n"
 	"typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
 	"typealias integer { size = 22; align = 1; signed = false; } := uint22_t;\n"
+	"typealias integer { size = 24; align = 8; signed = false; } := uint24_t;\n"
 	"typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
 	"typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n"
-	"typealias integer { size = 32; align = 8; signed = true; } := int32_t;\n"
 	"\n";
 
 static const char packet_header[] = "\tpacket.header := struct {\n"
@@ -161,8 +161,8 @@ static void write_stream(FILE *file, enum trace_domain domain)
 		"\t} align(8);\n"
 		"};\n\n",
 		is_kernel ? "event_header_small" : "event_header_compact",
-		is_kernel ? "uint22_t _tid" : "int32_t _vpid",
-		is_kernel ? "uint2_t _context" : "int32_t _vtid");
+		is_kernel ? "uint22_t _tid" : "uint24_t _vpid",
+		is_kernel ? "uint2_t _context" : "uint24_t _vtid");
 }
 
 char *metadata_format_preamble(enum trace_domain domain, const struct metadata_origin *origin)

@@ -12,7 +12,7 @@
 /* Raised when an older reader would read the streams wrongly: the layout of event heads. All that
  * were ever written are read. */
 #define METADATA_FORMAT_KERNEL 2
-#define METADATA_FORMAT_USER 1
+#define METADATA_FORMAT_USER 2
 /* Larger metadata is damage; so is a larger id. */
 #define METADATA_MAX_SIZE (256u << 20)
 #define METADATA_MAX_ID (1u << 20)

@@ -44,15 +44,17 @@
 
 /*
  * Event context. Kernel: tid 22 bits (Linux has none above 2^22 - 1), context 2 bits, which are
- * CONTEXT_HARDIRQ and CONTEXT_SOFTIRQ moved down; in format 1 tid s32, context u8. User: vpid s32,
- * vtid s32.
+ * CONTEXT_HARDIRQ and CONTEXT_SOFTIRQ moved down; in format 1 tid s32, context u8. User: vpid 24
+ * bits, vtid 24 bits; in format 1 s32 each.
  */
 #define KERNEL_TID_BITS 22
 #define KERNEL_CONTEXT_SHIFT 3
 #define KERNEL_CONTEXT_SIZE 3u
 #define KERNEL_CONTEXT_SIZE_1 5u
-#define USER_CONTEXT_SIZE 8u
-#define EVENT_MAX_CONTEXT 8u
+#define USER_ID_BITS 24
+#define USER_CONTEXT_SIZE 6u
+#define USER_CONTEXT_SIZE_1 8u
+#define EVENT_MAX_CONTEXT 6u
 
 struct packet_info {
 	uint64_t instance; /* of the stream within its domain */
@@ -85,6 +87,15 @@ static inline void put_u24(uint8_t *bytes, uint32_t value)
 {
 	put_u16(bytes, (uint16_t)value);
 	bytes[2] = (uint8_t)(value >> 16);
+}
+
+/* The context of an event of user/; the ids have USER_ID_BITS. */
+static inline void put_user_context(uint8_t *bytes, int32_t pid, int32_t tid)
+{
+	uint64_t both = (uint32_t)pid | (uint64_t)(uint32_t)tid << USER_ID_BITS;
+
+	put_u32(bytes, (uint32_t)both);
+	put_u16(bytes + 4, (uint16_t)(both >> 32));
 }
 
 static inline uint16_t get_u16(const uint8_t *bytes)

@@ -313,18 +313,33 @@ static uint32_t decode_kernel_context(const struct stream_reader *stream, const 
 	return size;
 }
 
+/* That of an event of user/. */
+static uint32_t decode_user_context(const struct stream_reader *stream, const uint8_t *bytes,
+				    uint32_t left, struct trace_event *event)
+{
+	bool is_wide = stream->metadata->format == 1;
+	uint32_t size = is_wide ? USER_CONTEXT_SIZE_1 : USER_CONTEXT_SIZE;
+
+	if (left < size)
+		return 0;
+	event->context = 0;
+	if (is_wide) {
+		event->pid = (int32_t)get_u32(bytes);
+		event->tid = (int32_t)get_u32(bytes + 4);
+		return size;
+	}
+	event->pid = (int32_t)get_u24(bytes);
+	event->tid = (int32_t)get_u24(bytes + 3);
+	return size;
+}
+
 /* Event context. Return: its size; 0 when it goes beyond @left. */
 static uint32_t decode_context(const struct stream_reader *stream, const uint8_t *bytes,
 			       uint32_t left, struct trace_event *event)
 {
 	if (stream->metadata->domain == TRACE_KERNEL)
 		return decode_kernel_context(stream, bytes, left, event);
-	if (left < USER_CONTEXT_SIZE)
-		return 0;
-	event->pid = (int32_t)get_u32(bytes);
-	event->tid = (int32_t)get_u32(bytes + 4);
-	event->context = 0;
-	return USER_CONTEXT_SIZE;
+	return decode_user_context(stream, bytes, left, event);
 }
 
 static int event_fail(struct stream_reader *stream, const char *why)

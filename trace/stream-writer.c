@@ -319,17 +319,17 @@ static uint32_t encode_head(uint8_t *bytes, const struct trace_event *event, uin
 		return size + KERNEL_CONTEXT_SIZE;
 	}
 	size = encode_compact(bytes, id, event->stamp, since_last);
-	put_u32(bytes + size, (uint32_t)event->pid);
-	put_u32(bytes + size + 4, (uint32_t)event->tid);
+	put_user_context(bytes + size, event->pid, event->tid);
 	return size + USER_CONTEXT_SIZE;
 }
 
 /* Can its context be written? */
 static bool context_fits(const struct trace_event *event)
 {
-	return event->class->domain != TRACE_KERNEL ||
-	       ((uint32_t)event->tid >> KERNEL_TID_BITS == 0 &&
-		(event->context & ~(CONTEXT_HARDIRQ | CONTEXT_SOFTIRQ)) == 0);
+	if (event->class->domain != TRACE_KERNEL)
+		return ((uint32_t)event->pid | (uint32_t)event->tid) >> USER_ID_BITS == 0;
+	return (uint32_t)event->tid >> KERNEL_TID_BITS == 0 &&
+	       (event->context & ~(CONTEXT_HARDIRQ | CONTEXT_SOFTIRQ)) == 0;
 }
 
 int trace_stream_append(struct trace_stream_writer *stream, const struct trace_event *event)
@@ -389,11 +389,11 @@ append_short(struct run *run, enum trace_domain domain, const struct event_item 
 		put_u24(run->at + SMALL_COMPACT_SIZE, kernel_context(item->tid, item->context));
 		head = SMALL_COMPACT_SIZE + KERNEL_CONTEXT_SIZE;
 	} else {
-		if (class->id >= COMPACT_EXTENDED_ID || since_last >> COMPACT_TIME_BITS)
+		if (class->id >= COMPACT_EXTENDED_ID || since_last >> COMPACT_TIME_BITS ||
+		    ((uint32_t)item->pid | (uint32_t)item->tid) >> USER_ID_BITS)
 			return false;
 		put_u32(run->at, class->id | (uint32_t)(ns << 5));
-		put_u32(run->at + COMPACT_COMPACT_SIZE, (uint32_t)item->pid);
-		put_u32(run->at + COMPACT_COMPACT_SIZE + 4, (uint32_t)item->tid);
+		put_user_context(run->at + COMPACT_COMPACT_SIZE, item->pid, item->tid);
 		head = COMPACT_COMPACT_SIZE + USER_CONTEXT_SIZE;
 	}
 	copy_payload(run->at + head, (const uint8_t *)(item + 1), item->payload_size);

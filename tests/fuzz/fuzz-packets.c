@@ -3,7 +3,7 @@
  * fuzz-packets.c - a stream file under good metadata: all its events, and those from a time on.
  *
  *	u8 flags	1: of the user domain; 2: a packet's events follow, its head is made
- *			here; 4: of the kernel, in format 1
+ *			here; 4: in format 1
  *	rest		the stream file
  */
 #include <errno.h>
@@ -35,7 +35,7 @@ static const char classes[] =
 	"event { id = 31; name = \"a:last\"; fields := struct { integer { size = 32; } _a; }; };\n"
 	"event { id = 70000; name = \"a:large\"; fields := struct { string _a; string _b; }; };\n";
 
-enum kind { KERNEL, USER, KERNEL_1, NR_KINDS };
+enum kind { KERNEL, USER, KERNEL_1, USER_1, NR_KINDS };
 
 static const struct metadata *metadata_of(enum kind kind)
 {
@@ -45,8 +45,11 @@ static const struct metadata *metadata_of(enum kind kind)
 	char text[sizeof(classes) + 16];
 
 	if (!is_read[kind]) {
-		snprintf(text, sizeof(text), classes, kind == USER ? "ust" : "kernel",
-			 kind == KERNEL ? METADATA_FORMAT_KERNEL : 1);
+		snprintf(text, sizeof(text), classes,
+			 kind == USER || kind == USER_1 ? "ust" : "kernel",
+			 kind == KERNEL ? METADATA_FORMAT_KERNEL
+			 : kind == USER ? METADATA_FORMAT_USER
+					: 1);
 		fuzz_check(metadata_parse(text, strlen(text), &metadata[kind], &error) == 0);
 		is_read[kind] = true;
 	}
@@ -131,7 +134,7 @@ int FUZZ_TARGET(packets)(const uint8_t *data, size_t size)
 {
 	struct fuzz_bytes bytes = {data, size};
 	uint64_t flags = fuzz_number(&bytes, 1);
-	enum kind kind = flags & 1 ? USER : flags & 4 ? KERNEL_1 : KERNEL;
+	enum kind kind = (flags & 1 ? USER : KERNEL) + (flags & 4 ? KERNEL_1 : KERNEL);
 
 	if (flags & 2)
 		read_events(kind, bytes.at, bytes.left);

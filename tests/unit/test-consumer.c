@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "consumerd/collect.h"
+#include "consumerd/procfs.h"
 #include "tests/tap.h"
 #include "tests/unit/producer.h"
 #include "trace/reader.h"
@@ -540,6 +541,19 @@ static void test_many_rings(void)
 	producer_ring_close(&ring);
 }
 
+static void test_claimed_threads(void)
+{
+	int32_t own = getpid(), most = (1 << 22) - 1;
+
+	ok(procfs_host_tid(own, own, own) == own, "a program's thread is who it says");
+	ok(procfs_host_tid(own, own, getppid()) == own && procfs_host_tid(own, own, 1) == own,
+	   "none is a thread of another program");
+	ok(procfs_host_tid(own, own, -1) == own && procfs_host_tid(own, own, 0) == own &&
+		   procfs_host_tid(own, own, most + 1) == own,
+	   "nor one that cannot be");
+	ok(procfs_host_tid(own, own, most) == most, "one that is no more is believed");
+}
+
 int main(void)
 {
 	char command[128];
@@ -556,6 +570,7 @@ int main(void)
 	test_bad_records();
 	test_many_classes();
 	test_many_rings();
+	test_claimed_threads();
 	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
 	ok(system(command) == 0, "everything is cleaned away");
 	return done_testing();

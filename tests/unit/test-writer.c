@@ -246,7 +246,7 @@ static void test_full_disk(void)
 		_exit(fill_disk("full", 8200));
 	waitpid(pid, &status, 0);
 	ok(status == 0, "writing to a full disk tells so, for each packet");
-	ok(size_of("full/user/m") == 2 * 4064,
+	ok(size_of("full/user/m") == 2 * 4080,
 	   "what a short write left is cut back: whole packets only");
 	ok(trace_reader_open(in_dir("full"), &reader, &error) == 0, "the trace opens (%s)",
 	   error.why);
