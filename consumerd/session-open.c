@@ -19,6 +19,8 @@
 #include "consumerd/session.h"
 #include "consumerd/statedump.h"
 
+#define REMOVE_TRIES 5
+
 /* Return: 0 or -EINVAL. */
 static int parse_set(const char *text, uint32_t *ret_set, bool *ret_everybody)
 {
@@ -261,7 +263,10 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 void session_remove_trace(const char *dir)
 {
-	(void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	/* It needs memory, and the lack of that may be why we are here. */
+	for (int i = 0; i < REMOVE_TRIES; i++)
+		if (nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT)
+			return;
 }
 
 static void dump_state(struct session *session)
