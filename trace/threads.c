@@ -14,7 +14,8 @@
 /* Open addressing; a free slot has key 0: tid 0, the idle threads, is never in it. */
 struct slot {
 	uint64_t key;
-	uint64_t line_ns; /* of the sidecar's line that told its pid */
+	uint64_t line_ns;   /* of the sidecar's line that told its pid */
+	bool is_told_early; /* by a line on its markers, whose time may be before its fork */
 	struct trace_thread thread;
 };
 
@@ -125,6 +126,7 @@ static int apply_line(struct trace_threads *threads, const struct sidecar_thread
 	if (!slot)
 		return -ENOMEM;
 	slot->line_ns = line->ns;
+	slot->is_told_early = line->has_markers;
 	slot->thread.pid = line->pid;
 	set_comm(&slot->thread, line->comm);
 	if ((line->vtid == line->tid && line->vpid == line->pid) ||
@@ -287,8 +289,10 @@ static int see_switch(struct trace_threads *threads, const struct trace_event *e
 	struct slot *slot;
 	int ret = get_thread(threads, (int32_t)event_i64(event, teller->tid), &slot);
 
-	if (ret > 0)
+	if (ret > 0) {
 		set_comm(&slot->thread, event_text(event, teller->comm));
+		slot->is_told_early = false; /* it is there: no fork of it will follow */
+	}
 	if (ret >= 0)
 		ret = get_thread(threads, next_tid, &slot);
 	if (ret > 0)
@@ -309,7 +313,7 @@ static int see_other(struct trace_threads *threads, const struct trace_event *ev
 	set_comm(&slot->thread, slash ? slash + 1 : comm);
 	if (teller->pid >= 0)
 		slot->thread.pid = (int32_t)event_i64(event, teller->pid);
-	else if (teller->what == TELLS_FORK && slot->line_ns < event->stamp)
+	else if (teller->what == TELLS_FORK && slot->line_ns < event->stamp && !slot->is_told_early)
 		slot->thread.pid = -1; /* what was known is of another thread with this tid */
 	return 0;
 }

@@ -95,6 +95,13 @@ static void write_trace(void)
 		.ns = 100, .tid = 900, .pid = 900, .vtid = 1, .vpid = 1, .comm = "contained"};
 	struct sidecar_thread child = {
 		.ns = 141, .tid = 815, .pid = 800, .vtid = 815, .vpid = 800, .comm = "child"};
+	struct sidecar_thread early = {.ns = 145,
+				       .tid = 816,
+				       .pid = 800,
+				       .vtid = 816,
+				       .vpid = 800,
+				       .comm = "early",
+				       .has_markers = true};
 	double number = 0.1;
 
 	trace_writer_create(&config, &writer);
@@ -111,6 +118,7 @@ static void write_trace(void)
 	append_sidecar(&audio);
 	append_sidecar(&inner);
 	append_sidecar(&child);
+	append_sidecar(&early);
 
 	begin();
 	append(markers, bare, 101, 800, 812, 0); /* before any switch */
@@ -144,6 +152,13 @@ static void write_trace(void)
 	append(cpus[1], exec, 150, -1, 815, CONTEXT_SOFTIRQ);
 	begin();
 	append(markers, bare, 151, 800, 777, 0); /* nobody knows it */
+	begin();
+	payload_string(&builder, "early", 16);
+	payload_uint(&builder, 4, 816);
+	append(cpus[0], fork_, 155, -1, 812, 0);
+	begin();
+	payload_uint(&builder, 4, 36);
+	append(cpus[1], irq, 156, -1, 816, CONTEXT_HARDIRQ);
 	trace_writer_close(writer, 1000000000);
 }
 
@@ -180,6 +195,12 @@ static const char *const json[] = {
 	"\"fields\":{\"filename\":\"/usr/bin/tail\",\"tid\":815}}",
 	"{\"ts\":151,\"cpu\":null,\"pid\":800,\"tid\":777,\"comm\":null,\"name\":\"p:bare\","
 	"\"fields\":{}}",
+	"{\"ts\":155,\"cpu\":0,\"pid\":800,\"tid\":812,\"comm\":\"audio-rt\",\"name\":\"sched_"
+	"process_fork\",\"fields\":{"
+	"\"child_comm\":\"early\",\"child_tid\":816}}",
+	"{\"ts\":156,\"cpu\":1,\"pid\":800,\"tid\":816,\"context\":8,\"comm\":\"early\",\"name\":"
+	"\"irq_handler_entry\","
+	"\"fields\":{\"irq\":36}}",
 };
 #define NR_LINES (sizeof(json) / sizeof(json[0]))
 
@@ -196,6 +217,8 @@ static const char *const what[NR_LINES] = {
 	"a child has the process its line in the sidecar tells, and no CPU yet",
 	"an exec renames its thread",
 	"a thread nobody knows has no name",
+	"a fork of a thread that was told already is the parent's too",
+	"a thread with markers that was told before its fork keeps its process",
 };
 
 static bool line_is(const char *line, size_t size, const char *wanted)

@@ -80,6 +80,30 @@ static void test_identity(void)
 	end();
 }
 
+/* The line on a thread's markers is stamped with the round before the one that found its ring. */
+static void test_told_before_fork(void)
+{
+	struct sidecar_thread line = {
+		.ns = 2900, .tid = 101, .pid = 100, .comm = "told", .has_markers = true};
+	struct sidecar sidecar = {.threads = {.items = &line, .nr = 1}};
+	uint32_t thread;
+
+	history = history_create(&sidecar);
+	feed_init(&feed, take, NULL);
+	feed_switch(&feed, 2950, 0, 0, 0, 200);
+	feed_fork(&feed, 3000, 0, 200, 101);
+	feed_switch(&feed, 4000, 1, 0, 0, 101);
+	feed_switch(&feed, 5000, 1, 101, 16, 0);
+	history_finish(history);
+	thread = history_tid_at(history, 101, 4500);
+	ok(history_thread(history, thread)->older == HISTORY_NONE &&
+		   history_thread(history, thread)->pid == 100,
+	   "a thread with markers that was told just before its fork is one thread, not two");
+	feed_fork(&feed, 6000, 0, 200, 101);
+	ok(history_tid_at(history, 101, 6000) != thread, "its tid, used again, is another's");
+	end();
+}
+
 /* 101 is blocked on a machine of which a CPU discards: unknown in the loss, and told by what
  * follows it. */
 static void test_loss(void)
@@ -244,6 +268,7 @@ int main(void)
 {
 	test_start();
 	test_identity();
+	test_told_before_fork();
 	test_loss();
 	test_losses();
 	test_order();

@@ -128,6 +128,7 @@ struct history_thread {
 	int policy, priority; /* as sched_getscheduler; -1: not known */
 	char start_state;     /* as the sidecar told, or 0 */
 	bool is_dead;
+	bool is_told_early; /* by a line on its markers, whose time may be before its fork */
 	HISTORY_ARRAY(struct state_item) states; /* the first at ns 0 */
 	HISTORY_ARRAY(struct syscall_item) syscalls;
 	HISTORY_ARRAY(struct fault_item) faults;

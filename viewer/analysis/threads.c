@@ -110,6 +110,14 @@ bool thread_is_kernel(const struct history_thread *thread)
 	return false;
 }
 
+/* A thread that took its ring soon after its fork was told up to a round before it: what was told
+ * is this thread, not a former one of its tid, for that one would have left events. */
+static bool is_told_before_its_fork(const struct history_thread *thread)
+{
+	return thread->is_told_early && thread->states.nr == 1 && !thread->spans.nr &&
+	       !thread->is_dead;
+}
+
 void threads_on_fork(struct history *history, const struct event_info *info,
 		     const struct trace_event *event)
 {
@@ -119,7 +127,10 @@ void threads_on_fork(struct history *history, const struct event_info *info,
 	if (tid <= 0)
 		return;
 	child = u64_map_get(&history->tids, (uint32_t)tid);
-	child = child == U64_MAP_NONE ? history_tid(history, tid) : replace_thread(history, tid);
+	if (child == U64_MAP_NONE)
+		child = history_tid(history, tid);
+	else if (!is_told_before_its_fork(history_thread(history, child)))
+		child = replace_thread(history, tid);
 	if (child == HISTORY_NONE)
 		return;
 	threads_rename(history_thread(history, child), event_info_text(info, event, 1));
@@ -193,6 +204,7 @@ static void take_fact(struct history *history, const struct sidecar_thread *fact
 	thread = history_thread(history, index);
 	if (fact->pid > 0)
 		thread->pid = fact->pid;
+	thread->is_told_early = thread->is_told_early || fact->has_markers;
 	threads_rename(thread, fact->comm);
 	if (fact->name[0])
 		snprintf(thread->name, sizeof(thread->name), "%s", fact->name);
@@ -202,7 +214,8 @@ static void take_fact(struct history *history, const struct sidecar_thread *fact
 	}
 	if (fact->state && thread->states.nr == 1)
 		thread->start_state = fact->state;
-	if (!history->sidecar->header.has_host_ids && fact->vtid > 0 && (fact->vtid != fact->tid || fact->vpid != fact->pid) &&
+	if (!history->sidecar->header.has_host_ids && fact->vtid > 0 &&
+	    (fact->vtid != fact->tid || fact->vpid != fact->pid) &&
 	    u64_map_set(&history->vtids, key, (uint32_t)fact->tid) < 0)
 		history->has_no_memory = true;
 }
