@@ -47,7 +47,7 @@ static void print_text(const json_t *answer)
 	const json_t *sessions = json_object_get(answer, "sessions"), *session;
 	char memory[24];
 	const json_t *places = json_object_get(answer, "places"), *place;
-	size_t i;
+	size_t i, nr_programs;
 
 	json_array_foreach(sessions, i, session)
 	{
@@ -56,9 +56,9 @@ static void print_text(const json_t *answer)
 	if (json_array_size(sessions) == 0)
 		puts("nothing is being recorded");
 	figures_format_bytes(figures_count(answer, "memory"), memory, sizeof(memory));
-	printf("weft-consumerd[%" PRIu64 "]: %s of memory, %zu programs with markers\n",
-	       figures_count(answer, "pid"), memory,
-	       json_array_size(json_object_get(answer, "programs")));
+	nr_programs = json_array_size(json_object_get(answer, "programs"));
+	printf("weft-consumerd[%" PRIu64 "]: %s of memory, %zu program%s with markers\n",
+	       figures_count(answer, "pid"), memory, nr_programs, nr_programs == 1 ? "" : "s");
 	json_array_foreach(places, i, place)
 	{
 		if (*figures_text(place, "problem"))

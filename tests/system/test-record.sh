@@ -3,6 +3,7 @@
 # weft record, end to end: programs that end well, badly, or early; users; full disks.
 . "${top_srcdir:-.}/tests/tap.sh"
 top_builddir=$(realpath "$top_builddir")
+top_srcdir=$(realpath "${top_srcdir:-.}")
 numbers=$top_builddir/tests/system/record-numbers
 export WEFT_RUNDIR=$tap_dir/run
 cd "$tap_dir" || exit 1
@@ -84,6 +85,22 @@ is "one without a provider is told what it may be, those that match or forbid ar
 	"$(sed -n 1p err)" "weft: record: no marker was recorded that matches 'numbers'; names are provider:name, so it may be 'numbers:*'"
 
 # ---- one that is ended
+# A name has several classes where its fields differ.
+cat >results.c <<SOURCE
+#include <marker/marker.h>
+int main(void)
+{
+	{ MARKER_SCOPE(two, scope); MARKER_RESULT(MARKER_FIELD(first, 1)); }
+	{ MARKER_SCOPE(two, scope); MARKER_RESULT(MARKER_FIELD(second, 2)); }
+	return 0;
+}
+SOURCE
+${CC:-cc} -I "$top_srcdir/libmarker/include" -o results results.c
+"$WEFT" record --kernel=none -o results.trace -- ./results 2>err
+is "the summary counts events by name, whatever their fields" \
+	"$("$WEFT" report results.trace summary --json | jq -cS '[.events, .counts]')" \
+	'[6,{"two:scope:begin":2,"two:scope:end":2,"weft:result":2}]'
+
 "$WEFT" record --kernel=none -o killed -- "$numbers" -n 3000 -k >out 2>err
 is "128 + 9 says that SIGKILL ended the program" $? 137
 ok "all it had recorded by then is there" is_run killed 0 3000

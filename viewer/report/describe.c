@@ -318,7 +318,7 @@ void describe_cause(const struct history *history, const struct tile *tile, uint
 		append(text, size, "waited %.3f ms for a device: %s", ms, who);
 		break;
 	default:
-		append(text, size, "did something unknown for %.3f ms: %s", ms, who);
+		append(text, size, "could not be followed for %.3f ms: %s", ms, who);
 		break;
 	}
 }

@@ -5,15 +5,22 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/json-writer.h"
 #include "viewer/report/describe.h"
 #include "viewer/report/report.h"
 
-#define MAX_CLASSES 25
+#define MAX_KINDS 25
 #define MAX_THREADS 8
 #define MAX_GAPS 10
+
+/* Events of one name: several classes, where their fields differ. */
+struct kind {
+	const char *name; /* borrowed from the first class */
+	uint64_t count;
+};
 
 struct busy {
 	uint32_t thread;
@@ -26,21 +33,29 @@ struct summary {
 	double seconds;
 	uint64_t discarded;
 	struct {
-		const struct event_info **items;
+		struct kind *items;
 		size_t nr, capacity;
-	} classes; /* most frequent first */
+	} kinds; /* most frequent first */
 	struct {
 		struct busy *items;
 		size_t nr, capacity;
 	} threads; /* busiest first */
 };
 
-static int compare_classes(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
-	const struct event_info *x = *(const struct event_info *const *)a;
-	const struct event_info *y = *(const struct event_info *const *)b;
+	const struct kind *x = a, *y = b;
 
-	return x->count > y->count ? -1 : x->count < y->count;
+	return strcmp(x->name, y->name);
+}
+
+static int compare_counts(const void *a, const void *b)
+{
+	const struct kind *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return strcmp(x->name, y->name);
 }
 
 static int compare_busy(const void *a, const void *b)
@@ -50,24 +65,40 @@ static int compare_busy(const void *a, const void *b)
 	return x->ns > y->ns ? -1 : x->ns < y->ns;
 }
 
-static int find_classes(struct summary *summary)
+static void join_kinds(struct summary *summary)
+{
+	struct kind *items = summary->kinds.items;
+	size_t nr = 0;
+
+	if (!summary->kinds.nr)
+		return;
+	qsort(items, summary->kinds.nr, sizeof(*items), compare_names);
+	for (size_t i = 0; i < summary->kinds.nr; i++) {
+		if (nr && !strcmp(items[nr - 1].name, items[i].name))
+			items[nr - 1].count += items[i].count;
+		else
+			items[nr++] = items[i];
+	}
+	summary->kinds.nr = nr;
+	qsort(items, nr, sizeof(*items), compare_counts);
+}
+
+static int find_kinds(struct summary *summary)
 {
 	for (int domain = 0; domain < TRACE_NR_DOMAINS; domain++)
 		for (size_t i = 0; i < summary->history->map.domains[domain].nr; i++) {
 			const struct event_info *info =
 				&summary->history->map.domains[domain].items[i];
-			const struct event_info **slot;
+			struct kind *kind;
 
 			if (!info->class || !info->count)
 				continue;
-			slot = array_push(&summary->classes);
-			if (!slot)
+			kind = array_push(&summary->kinds);
+			if (!kind)
 				return -ENOMEM;
-			*slot = info;
+			*kind = (struct kind){.name = info->class->name, .count = info->count};
 		}
-	if (summary->classes.nr)
-		qsort(summary->classes.items, summary->classes.nr, sizeof(*summary->classes.items),
-		      compare_classes);
+	join_kinds(summary);
 	return 0;
 }
 
@@ -170,14 +201,14 @@ static void print_lists(const struct summary *summary, FILE *file)
 	if (history->losses.nr > MAX_GAPS)
 		fprintf(file, "... and %zu gaps more\n", history->losses.nr - MAX_GAPS);
 	fputs("\nEvents\n", file);
-	for (size_t i = 0; i < summary->classes.nr && i < MAX_CLASSES; i++)
-		fprintf(file, "  %12" PRIu64 "  %10.1f/s  %s\n", summary->classes.items[i]->count,
+	for (size_t i = 0; i < summary->kinds.nr && i < MAX_KINDS; i++)
+		fprintf(file, "  %12" PRIu64 "  %10.1f/s  %s\n", summary->kinds.items[i].count,
 			summary->seconds > 0
-				? (double)summary->classes.items[i]->count / summary->seconds
+				? (double)summary->kinds.items[i].count / summary->seconds
 				: 0,
-			summary->classes.items[i]->class->name);
-	if (summary->classes.nr > MAX_CLASSES)
-		fprintf(file, "  ... and %zu kinds more\n", summary->classes.nr - MAX_CLASSES);
+			summary->kinds.items[i].name);
+	if (summary->kinds.nr > MAX_KINDS)
+		fprintf(file, "  ... and %zu kinds more\n", summary->kinds.nr - MAX_KINDS);
 	if (history->cpus.nr)
 		fputs("\nCPUs\n", file);
 	for (size_t i = 0; i < history->cpus.nr; i++)
@@ -241,9 +272,8 @@ static void print_json(const struct summary *summary, FILE *file)
 	json_object(&json, NULL);
 	write_facts(&json, summary);
 	json_object(&json, "counts");
-	for (size_t i = 0; i < summary->classes.nr; i++)
-		json_u64(&json, summary->classes.items[i]->class->name,
-			 summary->classes.items[i]->count);
+	for (size_t i = 0; i < summary->kinds.nr; i++)
+		json_u64(&json, summary->kinds.items[i].name, summary->kinds.items[i].count);
 	json_end_object(&json);
 	json_array(&json, "busy");
 	for (size_t i = 0; i < history->cpus.nr; i++)
@@ -274,7 +304,7 @@ int report_summary(const struct history *history, struct trace_reader *reader, b
 		summary.seconds = (double)(history->last_ns - history->first_ns) / 1e9;
 	for (uint32_t i = 0; i < trace_reader_nr_streams(reader); i++)
 		summary.discarded += trace_reader_stream(reader, i).discarded;
-	ret = find_classes(&summary);
+	ret = find_kinds(&summary);
 	if (ret == 0)
 		ret = find_busy(&summary);
 	if (ret == 0 && is_json) {
@@ -283,7 +313,7 @@ int report_summary(const struct history *history, struct trace_reader *reader, b
 		print_head(&summary, file);
 		print_lists(&summary, file);
 	}
-	array_fini(&summary.classes);
+	array_fini(&summary.kinds);
 	array_fini(&summary.threads);
 	return ret;
 }
