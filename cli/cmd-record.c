@@ -43,6 +43,7 @@ struct recorder {
 	json_int_t session;
 	struct held_program program;
 	int signal_fd, pid_fd;
+	sigset_t signals; /* that we take */
 	sigset_t old_signals;
 	uint64_t end_ns;     /* when -d runs out; 0: never */
 	bool is_interrupted; /* by one ^C: the program has it too */
@@ -282,13 +283,12 @@ static int start(struct recorder *recorder)
 static int open_signals(struct recorder *recorder)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
-	sigset_t signals;
 
-	sigemptyset(&signals);
+	sigemptyset(&recorder->signals);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		sigaddset(&signals, numbers[i]);
-	sigprocmask(SIG_BLOCK, &signals, &recorder->old_signals);
-	recorder->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+		sigaddset(&recorder->signals, numbers[i]);
+	sigprocmask(SIG_BLOCK, &recorder->signals, &recorder->old_signals);
+	recorder->signal_fd = signalfd(-1, &recorder->signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	return recorder->signal_fd < 0 ? -errno : 0;
 }
 
@@ -304,9 +304,9 @@ static void reap(struct recorder *recorder)
 }
 
 /* ^C reaches the program as well: its end ends the recording. The second one does so at once. */
-static void take_signal(struct recorder *recorder, const struct signalfd_siginfo *signal)
+static void take_signal(struct recorder *recorder, const siginfo_t *signal)
 {
-	if (signal->ssi_signo == SIGCHLD) {
+	if (signal->si_signo == SIGCHLD) {
 		reap(recorder);
 		return;
 	}
@@ -314,15 +314,18 @@ static void take_signal(struct recorder *recorder, const struct signalfd_siginfo
 		recorder->is_over = true;
 	recorder->is_interrupted = true;
 	/* Not from the terminal: then only we have it so far. */
-	if (signal->ssi_code != SI_KERNEL && recorder->program.pid > 0 && !recorder->has_exited)
-		kill(recorder->program.pid, (int)signal->ssi_signo);
+	if (signal->si_code != SI_KERNEL && recorder->program.pid > 0 && !recorder->has_exited)
+		kill(recorder->program.pid, signal->si_signo);
 }
 
+/* Not read from the descriptor, which only wakes: a program's end must not be missed, whatever
+ * fails. */
 static void take_signals(struct recorder *recorder)
 {
-	struct signalfd_siginfo signal;
+	const struct timespec at_once = {0};
+	siginfo_t signal;
 
-	while (read(recorder->signal_fd, &signal, sizeof(signal)) == sizeof(signal))
+	while (sigtimedwait(&recorder->signals, &signal, &at_once) > 0)
 		take_signal(recorder, &signal);
 }
 
@@ -407,8 +410,7 @@ static bool watch(struct recorder *recorder)
 		};
 
 		(void)poll(fds, 3, poll_timeout(recorder));
-		if (fds[0].revents)
-			take_signals(recorder);
+		take_signals(recorder);
 		if (recorder->pid_fd >= 0 && fds[1].revents)
 			recorder->is_over = true;
 		if (recorder->end_ns && now_ns() >= recorder->end_ns)
