@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,23 @@ int64_t procfs_clock_shift(int32_t pid)
 	if (!inode || inode == namespace_inode("/proc/self/ns/time"))
 		return 0;
 	return monotonic_offset(pid) - monotonic_offset((int32_t)getpid());
+}
+
+bool procfs_has_mapped(int32_t pid, ino_t memfd)
+{
+	char path[64], line[PATH_MAX + 128];
+	bool is_found = false;
+	uint64_t inode;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	maps = fopen(path, "re");
+	while (maps && !is_found && fgets(line, sizeof(line), maps))
+		is_found = strstr(line, " /memfd:") &&
+			   sscanf(line, "%*s %*s %*s %*s %" SCNu64, &inode) == 1 && inode == memfd;
+	if (maps)
+		fclose(maps);
+	return is_found;
 }
 
 /* The directories of @path whose names are numbers, one after the other; 0 at the end. */

@@ -57,6 +57,9 @@ int procfs_read_process(int32_t pid, struct sidecar_process *ret_process);
 /* The user whose rights a process has; -EPERM when it has several users'. Return: 0 or -errno. */
 int procfs_owner(int32_t pid, uid_t *ret_uid);
 
+/* Has the process that memfd mapped? False where we may not look. */
+bool procfs_has_mapped(int32_t pid, ino_t memfd);
+
 /* The process of a thread, or -1. */
 int32_t procfs_process_of(int32_t tid);
 

@@ -247,6 +247,21 @@ static bool accept_all(struct programs *programs, struct entrance *entrance)
 	return false;
 }
 
+/*
+ * The connection has ended. A process that only closed its descriptors, as daemons do, writes to
+ * its rings all the same: they are drained until it ends. One that has exited, or is another
+ * program since, has them mapped no longer.
+ */
+static void end_connection(struct program *program)
+{
+	program->is_gone = true;
+	for (size_t i = 0; i < program->rings.nr && program->pidfd >= 0 && program->is_gone; i++)
+		program->is_gone =
+			!procfs_has_mapped(program->pid, program->rings.items[i]->reader.inode);
+	close(program->fd);
+	program->fd = -1;
+}
+
 /* Reads what one program has sent. */
 static void read_program(struct programs *programs, struct program *program,
 			 const struct programs_observer *observer)
@@ -254,12 +269,13 @@ static void read_program(struct programs *programs, struct program *program,
 	int ret = 1;
 
 	program->has_unread = false;
-	for (int i = 0; i < MAX_MESSAGES && ret > 0; i++) {
+	for (int i = 0; i < MAX_MESSAGES && ret > 0 && program->fd >= 0; i++) {
 		ret = announcement_read(program, observer);
-		if (ret < 0 && ret != -EAGAIN && ret != -ENOBUFS) {
-			if (ret != -EPIPE)
-				log_warning("Program thrown out: pid=%d, comm=%s, error=\"%s\"",
-					    program->pid, program->comm, programs_describe(ret));
+		if (ret == -EPIPE) {
+			end_connection(program);
+		} else if (ret < 0 && ret != -EAGAIN && ret != -ENOBUFS) {
+			log_warning("Program thrown out: pid=%d, comm=%s, error=\"%s\"",
+				    program->pid, program->comm, programs_describe(ret));
 			note_want(programs, ret);
 			program->is_gone = true;
 		}
@@ -271,7 +287,7 @@ void programs_catch_up(struct program *program, const struct programs_observer *
 {
 	int ret = 1;
 
-	for (int i = 0; i < MAX_MESSAGES && ret > 0; i++)
+	for (int i = 0; i < MAX_MESSAGES && ret > 0 && program->fd >= 0; i++)
 		ret = announcement_read(program, observer);
 	/* Nonsense: seen as the end of the connection in the next round. */
 	if (ret < 0 && ret != -EAGAIN && ret != -ENOBUFS && ret != -EPIPE)
@@ -345,6 +361,8 @@ static void sweep_rings(struct program *program)
 			program->rings.items[kept++] = ring;
 	}
 	program->rings.nr = kept;
+	if (!kept && program->fd < 0)
+		program->is_gone = true; /* connected anew, or without threads */
 	atomic_store_explicit(&program->nr_rings, (uint32_t)kept, memory_order_relaxed);
 }
 

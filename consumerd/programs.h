@@ -59,7 +59,8 @@ struct entrance {
 struct program {
 	struct cds_list_head node; /* of programs.list, RCU */
 	struct entrance *entrance;
-	int fd, pidfd;
+	int fd; /* -1: the process has closed its end and lives on */
+	int pidfd;
 	/* Shared: written before the program is in the list. */
 	pid_t pid; /* the host's */
 	uid_t uid;

@@ -93,6 +93,7 @@ struct process {
 	dev_t socket_dev;
 	ino_t socket_ino;
 	uint64_t retry_ns; /* not before: consumerd's queue was full */
+	uint64_t reconnect_ns; /* when a thread without a ring last tried to */
 	char folder[RENDEZVOUS_MAX_PATH];
 	struct control_page *control; /* read-only */
 	struct object *objects;

@@ -91,6 +91,7 @@ int ring_reader_open(int fd, struct ring_reader *ret_reader)
 	    st.st_size > (off_t)MAX_DATA_SIZE * (RING_NR_LANES + 1))
 		return -EBADMSG;
 	reader.map_size = st.st_size;
+	reader.inode = st.st_ino;
 	base = mmap(NULL, reader.map_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
 		return -errno;

@@ -34,6 +34,7 @@ struct ring_reader_lane {
 struct ring_reader {
 	struct ring_shared *shared;
 	size_t map_size;
+	ino_t inode;	/* of the memfd */
 	uint32_t clock; /* ring_shared.clock, copied at open */
 	int32_t vpid;
 	uint32_t nr_lanes;

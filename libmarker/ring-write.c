@@ -244,21 +244,37 @@ static struct weft_marker_slot nested_reserve(struct weft_marker_place *place, u
 	return no_slot;
 }
 
-static __attribute__((noinline)) struct weft_marker_slot
-reserve_slow(struct weft_marker_place *place, uint32_t size, uint32_t generation, uintptr_t frame)
+/* Whether the place is on, and its thread has a ring. */
+static enum decision get_ready(struct weft_marker_place *place, uint32_t generation,
+			       uintptr_t frame)
 {
-	struct weft_marker_slot slot = no_slot;
 	enum decision decision = DECIDED_ON;
-	int saved_errno = errno;
 
-	if (!process_check())
-		return no_slot;
 	if (__atomic_load_n(&place->on_generation, __ATOMIC_ACQUIRE) != generation)
 		decision = decide(place, generation);
 	if (decision == DECIDED_ON &&
 	    !__atomic_load_n(&thread_self->lanes[0].lane, __ATOMIC_RELAXED) &&
 	    !thread_claim(frame, false))
 		decision = DECIDED_LATER;
+	return decision;
+}
+
+static __attribute__((noinline)) struct weft_marker_slot
+reserve_slow(struct weft_marker_place *place, uint32_t size, uint32_t generation, uintptr_t frame)
+{
+	struct weft_marker_slot slot = no_slot;
+	int saved_errno = errno;
+	enum decision decision;
+	bool was_on;
+
+	if (!process_check())
+		return no_slot;
+	was_on = __atomic_load_n(&place->on_generation, __ATOMIC_ACQUIRE) == generation;
+	decision = get_ready(place, generation, frame);
+	/* The claim has connected anew: the place has to be announced there first. */
+	if (was_on && decision == DECIDED_LATER &&
+	    __atomic_load_n(&place->on_generation, __ATOMIC_ACQUIRE) != generation)
+		decision = get_ready(place, generation, frame);
 	if (decision == DECIDED_ON)
 		slot = nested_reserve(place, size, frame);
 	else if (decision == DECIDED_LATER)

@@ -26,6 +26,7 @@ static __thread char thread_given_name[MAX_THREAD_NAME] __attribute__((tls_model
 #define REALTIME_PATIENCE_NS 20000000
 #define LOCK_TRIES_REALTIME 0
 #define LOCK_TRIES_AT_EXIT 1000
+#define RECONNECT_NS 100000000
 
 static bool is_realtime(void)
 {
@@ -150,12 +151,26 @@ static struct ring_entry *find_ring(bool is_rt)
 	return ring_create(&entry) ? ring_take_pooled() : entry;
 }
 
+/*
+ * A ring cannot be announced, perhaps because the program has closed our descriptor. On a new
+ * connection the places ask again (decide.c), and then this thread does.
+ */
+static void connect_again(void)
+{
+	uint64_t now = decide_now_ns();
+
+	if (now - process.reconnect_ns < RECONNECT_NS)
+		return;
+	process.reconnect_ns = now;
+	(void)announce_connect();
+}
+
 /* Under the lock. @ret_new: a copy of the entry, when its ring was not prefaulted before. */
 static bool claim_locked(uintptr_t frame, bool is_rt, struct ring_entry *ret_new)
 {
 	struct ring_entry *old = own_entry(), *entry;
 
-	if (!process.world || process.socket < 0)
+	if (!process.world)
 		return false;
 	if (old && old->world == process.world) {
 		/* Sent here by rings_kick_others(). */
@@ -165,6 +180,8 @@ static bool claim_locked(uintptr_t frame, bool is_rt, struct ring_entry *ret_new
 		if (old && !is_idle(old, frame))
 			return false;
 		entry = find_ring(is_rt);
+		if (!entry && !is_rt)
+			connect_again();
 		if (!entry)
 			return false;
 		become_owner(entry);

@@ -371,6 +371,43 @@ static void closing(const char *path)
 }
 
 /* A child of a process whose other threads are busy setting up, and its dlopen(). */
+static void around(long count)
+{
+	for (long i = 0; i < count; i++)
+		MARKER(life, around, i);
+}
+
+static void *around_in_thread(void *arg)
+{
+	around((long)arg);
+	return NULL;
+}
+
+/* The same place before and after: nothing but a new thread has reason to speak to the consumer. */
+static void closing_all(void)
+{
+	pthread_t id;
+
+	around(100);
+	for (int fd = 3; fd < 2048; fd++)
+		close(fd);
+	around(100);
+	for (int i = 0; i < 4; i++)
+		if (!pthread_create(&id, NULL, around_in_thread, (void *)100L))
+			pthread_join(id, NULL);
+}
+
+static void becoming(const char *self, int times)
+{
+	char text[16];
+
+	around(10);
+	usleep(20000); /* the consumer sees that this program has gone */
+	snprintf(text, sizeof(text), "%d", times - 1);
+	if (times)
+		execl(self, self, "becoming", text, (char *)NULL);
+}
+
 static void *claiming(void *arg)
 {
 	(void)arg;
@@ -459,6 +496,10 @@ int main(int argc, char **argv)
 		lasting();
 	else if (!strcmp(mode, "closing"))
 		closing(argv[2]);
+	else if (!strcmp(mode, "closing-all"))
+		closing_all();
+	else if (!strcmp(mode, "becoming"))
+		becoming(argv[0], atoi(argv[2]));
 	else if (!strcmp(mode, "forked-busy"))
 		forked_busy(argv[2]);
 	else if (!strcmp(mode, "flood"))

@@ -162,6 +162,15 @@ WEFT_RUNDIR=$tap_dir/locked "$WEFT" record --kernel=none -o unstarted -- "$numbe
 is "where weft-consumerd cannot start, the program is not run" "$?$(cat out)" 2
 is "and one line says why" "$(wc -l <err) $(grep -c 'cannot lock .*: Is a directory' err)" "1 1"
 
+# ---- a program that closes all descriptors, ours too, as daemons do
+"$WEFT" record --kernel=none -o closing -- "$top_builddir/tests/system/marker-life" closing-all >out 2>err
+is "a program that closes our connection is recorded on, with threads made later" \
+	"$("$WEFT" dump closing --name life:around | wc -l)" 600
+is "in full" "$(grep -c ', 0 discarded' err)" 1
+"$WEFT" record --kernel=none -o becoming -- "$top_builddir/tests/system/marker-life" becoming 20 >out 2>err
+is "one that becomes another program leaves nothing that keeps later ones out" \
+	"$("$WEFT" dump becoming --name life:around | wc -l)" 210
+
 # ---- mistakes
 "$WEFT" record --kernel=none -o missing -- ./no-such-program >out 2>err
 is "127 says that there is no such program" $? 127
