@@ -89,6 +89,9 @@ static int prepare(struct session *session, uint64_t now)
 	};
 	int ret = part_path(session->dir, session->parts.number + 1, "", path, sizeof(path));
 
+	/* Not into what somebody has put in its place. */
+	if (ret == 0 && !session_has_folder(session))
+		ret = -ENOENT;
 	if (ret == 0)
 		ret = trace_writer_create(&config, &session->parts.next);
 	if (ret < 0) {
@@ -96,6 +99,7 @@ static int prepare(struct session *session, uint64_t now)
 			    strerror(-ret));
 		session->parts.retry_ns = now + RETRY_NS;
 	}
+	session->part_error = ret;
 	return ret;
 }
 
@@ -179,7 +183,7 @@ static void keep_below_max(struct session *session, struct collector *collector)
 	/* Relaxed, as in is_full(). */
 	uint64_t bytes = atomic_load_explicit(&session->stats.part_bytes, memory_order_relaxed);
 
-	if (!parts->max_bytes)
+	if (!parts->max_bytes || session->is_dir_lost)
 		return;
 	if (bytes < parts->rotate_bytes)
 		bytes = parts->rotate_bytes;

@@ -257,11 +257,22 @@ static uint64_t figure(const _Atomic uint64_t *value)
 	return atomic_load_explicit(value, memory_order_relaxed);
 }
 
-static const char *describe_error(int error)
+/* What is wrong with a recording, or "". */
+static void describe_problem(const struct session *session, char *ret_text, size_t size)
 {
-	if (error == -ESTALE)
-		return "the time stamp counter was set back by a suspend; start anew";
-	return error ? programs_describe(error) : "";
+	int error = atomic_load_explicit(&session->stats.error, memory_order_relaxed);
+
+	ret_text[0] = '\0';
+	if (session->is_dir_lost)
+		snprintf(ret_text, size, "its folder was removed or replaced while it was written");
+	else if (error == -ESTALE)
+		snprintf(ret_text, size,
+			 "the time stamp counter was set back by a suspend; start anew");
+	else if (error)
+		snprintf(ret_text, size, "%s", programs_describe(error));
+	else if (session->part_error)
+		snprintf(ret_text, size, "cannot begin the next part: %s",
+			 strerror(-session->part_error));
 }
 
 /* A time as people count it, from when everything was on, in seconds. */
@@ -274,16 +285,18 @@ static double seconds_into(const struct session *session, uint64_t ns)
 static json_t *figures(const struct session *session, uint64_t end_ns)
 {
 	const struct session_stats *stats = &session->stats;
-	int error = atomic_load_explicit(&stats->error, memory_order_relaxed);
+	char problem[128];
 	double seconds = end_ns > session->on_ns ? (double)(end_ns - session->on_ns) / 1e9 : 0;
 
+	describe_problem(session, problem, sizeof(problem));
 	return json_pack(
-		"{s:b, s:i, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:s, s:b, s:I, s:f, s:f}", "ok", 1, "session",
-		(int)session->number, "dir", session->dir, "pid", (int)session->pid, "queued",
-		(json_int_t)figure(&stats->queued), "events", (json_int_t)figure(&stats->events),
-		"discarded", (json_int_t)figure(&stats->discarded), "bytes",
-		(json_int_t)figure(&stats->bytes), "late", (json_int_t)figure(&stats->late),
-		"seconds", seconds, "problem", describe_error(error), "kernel_ended",
+		"{s:b, s:i, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:s, s:b, s:I, s:f, s:f}", "ok",
+		1, "session", (int)session->number, "dir", session->dir, "pid", (int)session->pid,
+		"queued", (json_int_t)figure(&stats->queued), "events",
+		(json_int_t)figure(&stats->events), "discarded",
+		(json_int_t)figure(&stats->discarded), "bytes", (json_int_t)figure(&stats->bytes),
+		"late", (json_int_t)figure(&stats->late), "seconds", seconds, "problem", problem,
+		"kernel_ended",
 		(int)atomic_load_explicit(&stats->has_kernel_ended, memory_order_relaxed), "lost",
 		(json_int_t)figure(&stats->lost), "lost_begin",
 		seconds_into(session, figure(&stats->lost_begin_ns)), "lost_end",
@@ -328,6 +341,7 @@ static json_t *end_session(struct recordings *recordings, struct recording *reco
 	tell_places(recordings, recording->session);
 	collector_release(recordings->collector, recording->session);
 	places_rest(recordings->places);
+	(void)session_has_folder(recording->session);
 	answer = figures(recording->session, end_ns);
 	json_object_set_new(answer, "state", json_string("ended"));
 	json_object_set_new(answer, "clock_error_ns",

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "consumerd/parts.h"
@@ -152,6 +153,17 @@ static const char *clock_name(const struct session_config *config)
 	return config->is_fast_clock ? "tsc-fast" : "tsc-ordered";
 }
 
+static int note_folder(struct session *session)
+{
+	struct stat st;
+
+	if (stat(session->dir, &st) < 0)
+		return -errno;
+	session->dir_dev = st.st_dev;
+	session->dir_inode = st.st_ino;
+	return 0;
+}
+
 static int open_output(struct session *session, const struct session_config *config, char *reterr,
 		       size_t reterr_size)
 {
@@ -173,6 +185,8 @@ static int open_output(struct session *session, const struct session_config *con
 	}
 	if (ret == 0)
 		ret = output_open(&session->output, &writer, config->map_borrow);
+	if (ret == 0)
+		ret = note_folder(session);
 
 	if (ret == -EEXIST || ret == -ENOTEMPTY)
 		snprintf(reterr, reterr_size,
@@ -180,6 +194,20 @@ static int open_output(struct session *session, const struct session_config *con
 	else if (ret < 0)
 		snprintf(reterr, reterr_size, "cannot create %s: %s", config->dir, strerror(-ret));
 	return ret;
+}
+
+bool session_has_folder(struct session *session)
+{
+	struct stat st;
+
+	if (!session->dir) /* to be taken back, folder and all */
+		return true;
+	if (stat(session->dir, &st) < 0)
+		session->is_dir_lost = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+	else
+		session->is_dir_lost =
+			st.st_dev != session->dir_dev || st.st_ino != session->dir_inode;
+	return !session->is_dir_lost;
 }
 
 static void write_header(struct session *session, const struct session_config *config)

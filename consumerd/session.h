@@ -143,6 +143,12 @@ struct session {
 	uint64_t dump_ns; /* of the latest state dump: no other part may begin before it */
 	struct session_parts parts;
 
+	/* The control thread's: the trace's folder, and what became of it. */
+	dev_t dir_dev;
+	ino_t dir_inode;
+	bool is_dir_lost;
+	int part_error; /* why the next part cannot be begun; 0 */
+
 	struct session_stats stats;
 };
 
@@ -236,6 +242,9 @@ void session_finish(struct session *session, uint64_t now);
 void session_wait(struct session *session);
 
 void session_destroy(struct session *session); /* accepts NULL */
+
+/* Is its folder still the one that was made? False, and noted, when it was removed or replaced. */
+bool session_has_folder(struct session *session);
 
 /* Takes back a trace that never began; only for a folder that we filled ourselves just now. */
 void session_remove_trace(const char *dir);

@@ -171,6 +171,22 @@ is "in full" "$(grep -c ', 0 discarded' err)" 1
 is "one that becomes another program leaves nothing that keeps later ones out" \
 	"$("$WEFT" dump becoming --name life:around | wc -l)" 210
 
+# ---- a folder that goes while it is recorded into
+for rotate in "" --rotate=100ms; do
+	rm -rf taken
+	"$WEFT" record --kernel=none $rotate -o taken -- "$numbers" -n 100 -p 5000 -s 9 >out 2>err &
+	recorder=$!
+	until_true test -e taken/part-000002 -o -e taken/user/metadata
+	mv taken away
+	mkdir taken
+	wait $recorder
+	is "a folder replaced while it is recorded into does not disturb the program${rotate:+, with $rotate}" $? 9
+	is "it is said" "$(grep -c 'taken: its folder was removed or replaced' err)" 1
+	is "nothing is written into the other one" "$(ls taken)" ""
+	ok "what is in the first one can be read" test "$("$WEFT" dump away | wc -l)" -gt 0
+	rm -rf away
+done
+
 # ---- mistakes
 "$WEFT" record --kernel=none -o missing -- ./no-such-program >out 2>err
 is "127 says that there is no such program" $? 127
