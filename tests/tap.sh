@@ -6,6 +6,10 @@
 #	skip "sentence" "why"               printed and counted as skipped
 #	skip_all "why"                      nothing of this file can run here; exits
 #	done_testing                        the plan; exits 1 when something failed
+#	until_true command args...          waits for a condition, 20 s at most
+#	within seconds command args...      the same, where the time is a promise and not only a patience
+#	is_ended pid                        it is there no more, not even as a zombie
+#	has_tracefs                         may instances be made here?
 #
 # $top_builddir and $top_srcdir come from make check; $WEFT, $CONSUMERD, $LIBMARKER name what was built.
 
@@ -53,6 +57,24 @@ skip_all() {
 	echo "1..0 # SKIP $1"
 	exit 0
 }
+
+within() {
+	local rounds=$(($1 * 20))
+	shift
+	for _ in $(seq $rounds); do
+		if "$@" >/dev/null 2>&1; then
+			return 0
+		fi
+		sleep 0.05
+	done
+	return 1
+}
+
+until_true() { within 20 "$@"; }
+
+is_ended() { ! kill -0 "$1" 2>/dev/null; }
+
+has_tracefs() { [ "$(id -u)" = 0 ] && [ -w /sys/kernel/tracing/instances ]; }
 
 done_testing() {
 	echo "1..$tap_nr"

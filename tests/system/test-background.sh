@@ -2,38 +2,14 @@
 # SPDX-License-Identifier: MIT
 # weft record --detach, weft stop, weft status: recordings that outlive whoever began them.
 . "${top_srcdir:-.}/tests/tap.sh"
+. "${top_srcdir:-.}/tests/system/numbers.sh"
 top_builddir=$(realpath "$top_builddir")
 numbers=$top_builddir/tests/system/record-numbers
 export WEFT_RUNDIR=$tap_dir/run
 cd "$tap_dir" || exit 1
 
-# until_true COMMAND...: waits for a condition, 20 s at most.
-until_true() {
-	for _ in $(seq 400); do
-		if "$@" >/dev/null 2>&1; then
-			return 0
-		fi
-		sleep 0.05
-	done
-	return 1
-}
-
-# steps TRACE: the numbers of its markers, in the order of the trace.
-steps() {
-	"$WEFT" dump --json "$1" | jq -r 'select(.name == "numbers:step") | .fields.number'
-}
-
-# is_consecutive TRACE: there are some, and none between them is missing.
-is_consecutive() {
-	steps "$1" | awk 'NR > 1 && $1 != last + 1 { bad = 1 } { last = $1 } END { exit bad || NR == 0 }'
-}
-
 is_closed() {
 	grep -q '"type":"end"' "$1/weft/sidecar"
-}
-
-is_ended() {
-	! kill -0 "$1" 2>/dev/null
 }
 
 is_idle() {

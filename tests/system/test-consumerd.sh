@@ -7,16 +7,6 @@ numbers=$top_builddir/tests/system/record-numbers
 export WEFT_RUNDIR=$tap_dir/run
 cd "$tap_dir" || exit 1
 
-until_true() {
-	for _ in $(seq 400); do
-		if "$@" >/dev/null 2>&1; then
-			return 0
-		fi
-		sleep 0.05
-	done
-	return 1
-}
-
 # steps TRACE: how many numbered markers it holds.
 steps() {
 	"$WEFT" dump "$1" | grep -c 'numbers:step'

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # The ftrace backend against programs that do a known amount of work.
 . "${top_srcdir:-.}/tests/tap.sh"
+. "${top_srcdir:-.}/tests/system/instances.sh"
 record=$(realpath "$top_builddir")/tests/bridge-record
 work=$(realpath "$top_builddir")/tests/system/ftrace-work
 export WEFT_BRIDGE=$(realpath "$top_builddir")/weft-bridge
-instances=/sys/kernel/tracing/instances
 
 [ "$(id -u)" = 0 ] || skip_all "tracefs is root's: run as root"
 [ "$(stat -f -c %T /sys/kernel/tracing 2>/dev/null)" = tracefs ] ||
@@ -25,10 +25,6 @@ told() {
 }
 counted() {
 	sed -n "s/^count $1 //p" "$tap_dir/out"
-}
-# Instances that a process made and that are still there.
-left() {
-	find $instances -maxdepth 1 -name "weft-$1-*" | wc -l
 }
 # Everything written is accounted for, and in order.
 sound() {
@@ -140,41 +136,25 @@ fi
 ok "an event that there is not is refused by name" \
 	sh -c "! '$record' -e 'nonesuch:*' -d 0.1 2>'$tap_dir/err' && grep -q \"'nonesuch:\\*'\" '$tap_dir/err'"
 
+find_watcher() {
+	watcher=$(watcher_of "$bridge")
+	[ -n "$watcher" ]
+}
 # hold: begins a recording that only waits; its pid in $holder, its bridge's in $bridge, and that one's
-# watcher's in $watcher: the process that has a pidfd of it.
+# watcher's in $watcher.
 hold() {
 	"$record" -h >"$tap_dir/held" &
 	holder=$!
-	for _ in $(seq 100); do
-		grep -q ready "$tap_dir/held" && break
-		sleep 0.05
-	done
+	until_true grep -q ready "$tap_dir/held"
 	bridge=$(pgrep -P $holder -x weft-bridge)
-	watcher=
-	# It names itself, and puts its ends in order, once it runs.
-	for _ in $(seq 100); do
-		for pid in $(pgrep -x weft-watcher); do
-			grep -qx "Pid:[[:space:]]*$bridge" "/proc/$pid/fdinfo/4" 2>/dev/null && watcher=$pid
-		done
-		[ -z "$watcher" ] || break
-		sleep 0.05
-	done
+	until_true find_watcher # it names itself, and puts its ends in order, once it runs
 }
-gone() {
-	for _ in $(seq 40); do
-		[ "$(left "$1")" = 0 ] && return
-		sleep 0.05
-	done
-	return 1
-}
+is_over() { [ ! -d "/proc/$1" ] || [ "$(ps -o stat= -p "$1" | cut -c1)" = Z ]; }
 # ended PID...: they run no more, within 2 s.
 ended() {
+	local pid
 	for pid; do
-		for _ in $(seq 40); do
-			[ -d "/proc/$pid" ] && [ "$(ps -o stat= -p "$pid" | cut -c1)" != Z ] || continue 2
-			sleep 0.05
-		done
-		return 1
+		within 2 is_over "$pid" || return 1
 	done
 }
 hold
@@ -191,13 +171,13 @@ is "nor does it hold a buffer open to read" \
 	"$(find "/proc/$bridge/fd" -type l -printf '%l\n' | grep -c trace_pipe_raw)" 0
 kill -9 $holder
 wait $holder 2>/dev/null
-ok "a killed client's instances are gone within 2 s" gone "$bridge"
+ok "a killed client's instances are gone within 2 s" within 2 is_removed "$bridge"
 ok "and so are its bridge and the watcher" ended "$bridge" "$watcher"
 
 hold
 kill -9 "$bridge" $holder
 wait $holder 2>/dev/null
-ok "killed together with its bridge, likewise" gone "$bridge"
+ok "killed together with its bridge, likewise" within 2 is_removed "$bridge"
 ok "and the watcher has ended" ended "$watcher"
 
 # Without its watcher, what a killed bridge leaves is removed by the next start.

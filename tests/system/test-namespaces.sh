@@ -8,16 +8,6 @@ export WEFT_RUNDIR=$tap_dir/run
 cd "$tap_dir" || exit 1
 command -v jq >/dev/null || skip_all "jq is not installed"
 
-until_true() {
-	for _ in $(seq 400); do
-		if "$@" >/dev/null 2>&1; then
-			return 0
-		fi
-		sleep 0.05
-	done
-	return 1
-}
-
 # markers TRACE: its numbered markers, as JSON.
 markers() {
 	"$WEFT" dump --json "$1" | jq -c 'select(.name == "numbers:step")'
@@ -30,10 +20,6 @@ skip_each() {
 	for sentence in "$@"; do
 		skip "$sentence" "$why"
 	done
-}
-
-has_tracefs() {
-	[ "$(id -u)" = 0 ] && [ -w /sys/kernel/tracing/instances ]
 }
 
 kernel=none

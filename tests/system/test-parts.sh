@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # weft record --rotate, --max-size: recordings in parts, read as one and one by one.
 . "${top_srcdir:-.}/tests/tap.sh"
+. "${top_srcdir:-.}/tests/system/numbers.sh"
 top_builddir=$(realpath "$top_builddir")
 numbers=$top_builddir/tests/system/record-numbers
 compare=$top_builddir/tests/compare-babeltrace
@@ -9,34 +10,6 @@ export WEFT_RUNDIR=$tap_dir/run
 cd "$tap_dir" || exit 1
 export WEFT
 command -v jq >/dev/null || skip_all "jq is not installed"
-
-until_true() {
-	for _ in $(seq 400); do
-		if "$@" >/dev/null 2>&1; then
-			return 0
-		fi
-		sleep 0.05
-	done
-	return 1
-}
-
-has_tracefs() {
-	[ "$(id -u)" = 0 ] && [ -w /sys/kernel/tracing/instances ]
-}
-
-# steps TRACE THREAD: the numbers of that thread's markers, in the order of the trace.
-steps() {
-	"$WEFT" dump --json "$1" |
-		jq -r --argjson thread "$2" 'select(.name == "numbers:step" and .fields.thread == $thread) | .fields.number'
-}
-
-is_run() {
-	steps "$1" "$2" | awk -v count="$3" '$1 != NR - 1 { bad = 1 } END { exit bad || NR != count }'
-}
-
-is_consecutive() {
-	steps "$1" 0 | awk 'NR > 1 && $1 != last + 1 { bad = 1 } { last = $1 } END { exit bad || NR == 0 }'
-}
 
 # Every part ends before the next one begins.
 is_in_sequence() {

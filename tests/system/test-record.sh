@@ -2,54 +2,13 @@
 # SPDX-License-Identifier: MIT
 # weft record, end to end: programs that end well, badly, or early; users; full disks.
 . "${top_srcdir:-.}/tests/tap.sh"
+. "${top_srcdir:-.}/tests/system/numbers.sh"
+. "${top_srcdir:-.}/tests/system/instances.sh"
 top_builddir=$(realpath "$top_builddir")
 top_srcdir=$(realpath "${top_srcdir:-.}")
 numbers=$top_builddir/tests/system/record-numbers
 export WEFT_RUNDIR=$tap_dir/run
 cd "$tap_dir" || exit 1
-
-# until_true COMMAND...: waits for a condition, 20 s at most.
-until_true() {
-	for _ in $(seq 400); do
-		if "$@" >/dev/null 2>&1; then
-			return 0
-		fi
-		sleep 0.05
-	done
-	return 1
-}
-
-# steps TRACE THREAD: the numbers of that thread's markers, in the order of the trace.
-steps() {
-	"$WEFT" dump --json "$1" |
-		jq -r --argjson thread "$2" 'select(.name == "numbers:step" and .fields.thread == $thread) | .fields.number'
-}
-
-# is_run TRACE THREAD COUNT: they are 0, 1, 2, ... and as many as said.
-is_run() {
-	steps "$1" "$2" | awk -v count="$3" '$1 != NR - 1 { bad = 1 } END { exit bad || NR != count }'
-}
-
-# is_consecutive TRACE THREAD: there are some, and none between them is missing.
-is_consecutive() {
-	steps "$1" "$2" | awk 'NR > 1 && $1 != last + 1 { bad = 1 } { last = $1 } END { exit bad || NR == 0 }'
-}
-
-has_tracefs() {
-	[ "$(id -u)" = 0 ] && [ -w /sys/kernel/tracing/instances ]
-}
-
-our_instances() {
-	find /sys/kernel/tracing/instances -maxdepth 1 -name "weft-$1-*" 2>/dev/null
-}
-
-no_instances() {
-	[ -z "$(our_instances "$1")" ]
-}
-
-is_ended() {
-	! kill -0 "$1" 2>/dev/null
-}
 
 # ---- a program that ends by itself
 "$WEFT" record --kernel=none -o plain -- "$numbers" -n 5000 -s 7 >out 2>err
@@ -254,6 +213,7 @@ has_tracefs && kernel=default
 WEFT_RUNDIR=$tap_dir/other "$WEFT" record --kernel=$kernel -o cut -- "$numbers" -p 100 -n 30000 -s 5 >out 2>err &
 record=$!
 until_true grep -q first out
+bridge=$(pgrep -P $record -x weft-bridge)
 sleep 1.5
 kill -KILL $daemon
 wait $daemon 2>/dev/null
@@ -262,7 +222,7 @@ is "when weft-consumerd is killed, the program goes on to its own end" $? 5
 ok "record says so" grep -q 'weft-consumerd has ended' err
 ok "the trace opens, with what is older than a second" is_consecutive cut 0
 if has_tracefs; then
-	ok "nothing stays in tracefs" until_true no_instances "$daemon"
+	ok "nothing stays in tracefs" until_true is_removed "${bridge:?}"
 else
 	skip "nothing stays in tracefs" "no tracefs, or not root"
 fi

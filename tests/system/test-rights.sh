@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Who may do what: under sudo, as a member of the group, and when the privileged half is killed.
 . "${top_srcdir:-.}/tests/tap.sh"
+. "${top_srcdir:-.}/tests/system/instances.sh"
 top_builddir=$(realpath "$top_builddir")
 numbers=$top_builddir/tests/system/record-numbers
-instances=/sys/kernel/tracing/instances
 
 [ "$(id -u)" = 0 ] || skip_all "rights are given up by root: run as root"
 [ -w $instances ] || skip_all "no tracefs: mount -t tracefs tracefs /sys/kernel/tracing"
@@ -16,36 +16,10 @@ mkdir -m 700 run user root-run && chown 65534:65534 run user
 export WEFT_RUNDIR=$tap_dir/run
 under_sudo="env SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody SUDO_COMMAND=weft"
 
-until_true() {
-	for _ in $(seq 400); do
-		if "$@" >/dev/null 2>&1; then
-			return 0
-		fi
-		sleep 0.05
-	done
-	return 1
-}
-# within_2s COMMAND...: a promise, not a wait.
-within_2s() {
-	for _ in $(seq 40); do
-		if "$@" >/dev/null 2>&1; then
-			return 0
-		fi
-		sleep 0.05
-	done
-	return 1
-}
-left() { find $instances -maxdepth 1 -name "weft-$1-*" | wc -l; }
-is_removed() { [ "$(left "$1")" = 0 ]; }
 # The daemons of this folder.
 daemons() {
 	for pid in $(pgrep -x weft-consumerd); do
 		grep -qzFx "WEFT_RUNDIR=$WEFT_RUNDIR" "/proc/$pid/environ" 2>/dev/null && echo "$pid"
-	done
-}
-watcher_of() {
-	for pid in $(pgrep -x weft-watcher); do
-		grep -qx "Pid:[[:space:]]*$1" "/proc/$pid/fdinfo/4" 2>/dev/null && echo "$pid"
 	done
 }
 # status PID KEY...: the values, in one line.
@@ -90,7 +64,7 @@ is "the trace is the user's" "$(find user/sudo ! -user 65534 | wc -l)" 0
 ok "with the kernel's events" test "$("$WEFT" dump --json user/sudo | jq -r --argjson tid "$program" \
 	'select(.tid == $tid and (.name | startswith("syscall_entry_"))) | .ts' | wc -l)" -gt 20
 ok "and the markers" test "$("$WEFT" dump user/sudo | grep -c numbers:step)" = 100
-ok "nothing is left" within_2s is_removed "$bridge"
+ok "nothing is left" within 2 is_removed "$bridge"
 
 start $under_sudo "$WEFT" record --kernel=none -o user/none --
 is "without kernel events no bridge is started, and the program is the user's all the same" \
@@ -143,7 +117,7 @@ finish
 is "the exit status is the program's again" $ended_with 7
 ok "a member records the kernel" test "$("$WEFT" dump user/member | grep -c sched_switch)" -gt 0
 ok "nothing is said to be missing" sh -c "! grep -q missing err && [ \$(wc -l <err) = 1 ]"
-ok "nothing of it is left" within_2s is_removed "$bridge"
+ok "nothing of it is left" within 2 is_removed "$bridge"
 $member "$top_builddir/tests/system/crowd" "$WEFT_BRIDGE_SOCKET" 10 >crowd &
 crowd=$!
 until_true test -s crowd
@@ -175,7 +149,7 @@ WEFT_RUNDIR=$tap_dir/root-run
 start "$WEFT" record -o bridgeless --
 watcher=$(watcher_of "$bridge")
 kill -9 "$bridge"
-ok "when the bridge is killed, its instances are gone within 2 s" within_2s is_removed "$bridge"
+ok "when the bridge is killed, its instances are gone within 2 s" within 2 is_removed "$bridge"
 ok "and the screen says so at once" until_true grep -q 'weft-bridge has ended.*: kernel events end here' err
 finish
 is "it says so once" "$(grep -c 'weft-bridge has ended' err)" 1
@@ -199,18 +173,18 @@ is "the screen says it once" "$(grep -c 'weft-bridge has ended, or hangs: kernel
 is "the trace says it" "$(jq -r 'select(.type == "problem") | .text' hung/weft/sidecar)" \
 	"weft-bridge does not answer: kernel events end here"
 kill -CONT "$bridge"
-ok "should it go on, it leaves nothing" within_2s is_removed "$bridge"
+ok "should it go on, it leaves nothing" within 2 is_removed "$bridge"
 
 # ---- weft-consumerd killed, and everything at once
 start "$WEFT" record -o daemonless --
 kill -9 "$daemon"
-ok "when weft-consumerd is killed, the instances are gone within 2 s" within_2s is_removed "$bridge"
-ok "and so is the bridge" within_2s sh -c "! pgrep -P $weft -x weft-bridge -r S,R"
+ok "when weft-consumerd is killed, the instances are gone within 2 s" within 2 is_removed "$bridge"
+ok "and so is the bridge" within 2 sh -c "! pgrep -P $weft -x weft-bridge -r S,R"
 finish
 is "the program goes on" $ended_with 7
 start "$WEFT" record -o allless --
 kill -9 "$daemon" "$bridge"
-ok "when both are killed, the watcher removes them within 2 s" within_2s is_removed "$bridge"
+ok "when both are killed, the watcher removes them within 2 s" within 2 is_removed "$bridge"
 finish
 start "$WEFT" record -o nothing --
 kill -9 "$(watcher_of "$bridge")" "$bridge" "$daemon"

@@ -55,16 +55,6 @@ marked() {
 	as "$1" env LD_PRELOAD="$WEFT_LIBMARKER" "$numbers" "${@:2}"
 }
 
-until_true() {
-	for _ in $(seq 400); do
-		if "$@" >/dev/null 2>&1; then
-			return 0
-		fi
-		sleep 0.05
-	done
-	return 1
-}
-
 pid_in() {
 	sed -n 's/^pid //p' "$1"
 }
