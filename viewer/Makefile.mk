@@ -23,7 +23,8 @@ libreport_la_SOURCES = viewer/report/describe.c viewer/report/describe.h \
 	viewer/report/report-markers.c viewer/report/report-order.c viewer/report/report-sched.c \
 	viewer/report/report-summary.c viewer/report/report-threads.c \
 	viewer/report/report-why-json.c viewer/report/report-why.c viewer/report/report.h \
-	viewer/report/table.c viewer/report/table.h
+	viewer/report/table.c viewer/report/table.h viewer/report/usage-table.c \
+	viewer/report/usage-table.h
 libreport_la_LIBADD = libanalysis.la libtrace.la libbase.la
 
 dist_check_SCRIPTS += tests/system/test-target.sh tests/system/test-usage.sh \

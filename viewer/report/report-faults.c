@@ -5,9 +5,7 @@
 #include "base/array.h"
 #include "viewer/report/describe.h"
 #include "viewer/report/report.h"
-#include "viewer/report/table.h"
-
-#define MAX_ROWS 60
+#include "viewer/report/usage-table.h"
 
 static const struct table_column columns[] = {
 	{"tid", NULL, TABLE_I64},	   {"pid", NULL, TABLE_I64},
@@ -53,15 +51,10 @@ int report_faults(const struct history *history, bool is_json, FILE *file)
 		ret = add_row(&table, history, &faults.items[i]);
 		nr_unsound += faults.items[i].soundness != WHY_SOUND;
 	}
-	if (ret == 0 && is_json) {
-		table_print_json(&table, file);
-	} else if (ret == 0) {
-		fputs(faults.nr ? "Page faults, times in ms:\n" : "No page faults recorded.\n",
-		      file);
-		if (faults.nr)
-			table_print(&table, file, MAX_ROWS);
-		report_discarded(nr_unsound, file);
-	}
+	if (ret == 0)
+		usage_table_print(&table, nr_unsound,
+				  "Page faults, times in ms:", "No page faults recorded.", is_json,
+				  file);
 	table_fini(&table);
 	array_fini(&faults);
 	return ret;

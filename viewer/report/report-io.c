@@ -5,9 +5,7 @@
 #include "base/array.h"
 #include "viewer/report/describe.h"
 #include "viewer/report/report.h"
-#include "viewer/report/table.h"
-
-#define MAX_ROWS 60
+#include "viewer/report/usage-table.h"
 
 static const struct table_column columns[] = {
 	{"device", "device", TABLE_TEXT},
@@ -76,16 +74,9 @@ int report_io(const struct history *history, bool is_json, FILE *file)
 		ret = add_row(&table, history, &ios.items[i]);
 		nr_unsound += ios.items[i].soundness != WHY_SOUND;
 	}
-	if (ret == 0 && is_json) {
-		table_print_json(&table, file);
-	} else if (ret == 0) {
-		fputs(ios.nr ? "Requests to disks, times in ms:\n"
-			     : "No requests to disks recorded.\n",
-		      file);
-		if (ios.nr)
-			table_print(&table, file, MAX_ROWS);
-		report_discarded(nr_unsound, file);
-	}
+	if (ret == 0)
+		usage_table_print(&table, nr_unsound, "Requests to disks, times in ms:",
+				  "No requests to disks recorded.", is_json, file);
 	table_fini(&table);
 	array_fini(&ios);
 	return ret;

@@ -5,9 +5,7 @@
 #include "base/array.h"
 #include "viewer/report/describe.h"
 #include "viewer/report/report.h"
-#include "viewer/report/table.h"
-
-#define MAX_ROWS 60
+#include "viewer/report/usage-table.h"
 
 static const struct table_column columns[] = {
 	{"kind", "kind", TABLE_TEXT},	     {"number", "nr", TABLE_U64},
@@ -70,14 +68,10 @@ int report_irq(const struct history *history, bool is_json, FILE *file)
 		ret = add_row(&table, history, &irqs.items[i]);
 		nr_unsound += irqs.items[i].soundness != WHY_SOUND;
 	}
-	if (ret == 0 && is_json) {
-		table_print_json(&table, file);
-	} else if (ret == 0) {
-		fputs(irqs.nr ? "Interrupts, times in ms:\n" : "No interrupts recorded.\n", file);
-		if (irqs.nr)
-			table_print(&table, file, MAX_ROWS);
-		report_discarded(nr_unsound, file);
-	}
+	if (ret == 0)
+		usage_table_print(&table, nr_unsound,
+				  "Interrupts, times in ms:", "No interrupts recorded.", is_json,
+				  file);
 	table_fini(&table);
 	array_fini(&irqs);
 	return ret;

@@ -5,9 +5,7 @@
 #include "base/array.h"
 #include "viewer/report/describe.h"
 #include "viewer/report/report.h"
-#include "viewer/report/table.h"
-
-#define MAX_ROWS 60
+#include "viewer/report/usage-table.h"
 
 static const struct table_column thread_columns[] = {
 	{"tid", NULL, TABLE_I64},
@@ -91,16 +89,6 @@ static int add_cpu(struct table *table, const struct usage_sched *row)
 				});
 }
 
-void report_discarded(size_t nr_rows, FILE *file)
-{
-	if (nr_rows)
-		fprintf(file,
-			"events were discarded: %zu rows are no more than lower bounds; --json "
-			"marks "
-			"them\n",
-			nr_rows);
-}
-
 static void print_text(const struct table *threads, const struct table *cpus, size_t nr_unsound,
 		       FILE *file)
 {
@@ -109,10 +97,10 @@ static void print_text(const struct table *threads, const struct table *cpus, si
 		return;
 	}
 	fputs("Scheduling, times in ms; p50, p99, max: from runnable to running:\n", file);
-	table_print(threads, file, MAX_ROWS);
+	table_print(threads, file, USAGE_MAX_ROWS);
 	fputc('\n', file);
 	table_print(cpus, file, 0);
-	report_discarded(nr_unsound, file);
+	usage_table_tell_unsound(nr_unsound, file);
 }
 
 int report_sched(const struct history *history, bool is_json, FILE *file)

@@ -44,9 +44,6 @@ int report_irq(const struct history *history, bool is_json, FILE *file);
 int report_io(const struct history *history, bool is_json, FILE *file);
 int report_faults(const struct history *history, bool is_json, FILE *file);
 
-/* One line under a table where rows are no more than lower bounds; nothing when none is. */
-void report_discarded(size_t nr_rows, FILE *file);
-
 void report_order(const struct order_report *report, bool is_json, FILE *file);
 
 #endif
