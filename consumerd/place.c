@@ -70,23 +70,28 @@ static bool reap(pid_t *pid)
 	return true;
 }
 
-/* The agent is gone, or good for nothing. */
-static void fail(struct place *place, struct collector *collector, int error)
+void place_end(struct place *place, struct collector *collector)
 {
-	uint32_t shift =
-		place->nr_failures < MAX_RETRY_SHIFT ? place->nr_failures : MAX_RETRY_SHIFT;
-
 	if (place->entrance)
 		collector_close_entrance(collector, place->entrance);
 	place->entrance = NULL;
 	if (place->fd >= 0)
 		close(place->fd);
 	place->fd = -1;
+	place->state = PLACE_IDLE;
+}
+
+/* The agent is gone, or good for nothing. */
+static void fail(struct place *place, struct collector *collector, int error)
+{
+	uint32_t shift =
+		place->nr_failures < MAX_RETRY_SHIFT ? place->nr_failures : MAX_RETRY_SHIFT;
+
+	place_end(place, collector);
 	if (place->agent && error != -EWOULDBLOCK)
 		(void)kill(place->agent, SIGKILL);
 	place->dying = place->agent;
 	place->agent = 0;
-	place->state = PLACE_IDLE;
 	place->error = error;
 	place->nr_unanswered = 0;
 	/* A holder may end at any time, which does not make the folder a bad one. */
@@ -263,17 +268,6 @@ bool place_says(const struct place *place, char *ret_text, size_t size)
 		snprintf(ret_text, size,
 			 "no markers of %s: that user's own weft-consumerd has them", name);
 	return true;
-}
-
-void place_end(struct place *place, struct collector *collector)
-{
-	if (place->entrance)
-		collector_close_entrance(collector, place->entrance);
-	place->entrance = NULL;
-	if (place->fd >= 0)
-		close(place->fd);
-	place->fd = -1;
-	place->state = PLACE_IDLE;
 }
 
 /* Return: has it ended within the time? */
