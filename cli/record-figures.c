@@ -23,7 +23,8 @@ uint64_t figures_count(const json_t *answer, const char *key)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
-void figures_format_count(uint64_t count, char *ret_text, size_t size)
+/* 81204113 as "81,204,113". */
+static void format_count(uint64_t count, char *ret_text, size_t size)
 {
 	char digits[32];
 	int length = snprintf(digits, sizeof(digits), "%" PRIu64, count);
@@ -59,7 +60,7 @@ static void format_lost(const json_t *answer, char *ret_text, size_t size)
 	ret_text[0] = '\0';
 	if (!lost)
 		return;
-	figures_format_count(lost, count, sizeof(count));
+	format_count(lost, count, sizeof(count));
 	snprintf(ret_text, size, ", %s of them not written from %.2f s to %.2f s", count,
 		 json_number_value(json_object_get(answer, "lost_begin")),
 		 json_number_value(json_object_get(answer, "lost_end")));
@@ -69,8 +70,8 @@ void figures_format(const json_t *answer, char *ret_text, size_t size)
 {
 	char events[40], discarded[40], bytes[24], lost[120];
 
-	figures_format_count(figures_count(answer, "events"), events, sizeof(events));
-	figures_format_count(figures_count(answer, "discarded"), discarded, sizeof(discarded));
+	format_count(figures_count(answer, "events"), events, sizeof(events));
+	format_count(figures_count(answer, "discarded"), discarded, sizeof(discarded));
 	figures_format_bytes(figures_count(answer, "bytes"), bytes, sizeof(bytes));
 	format_lost(answer, lost, sizeof(lost));
 	snprintf(ret_text, size, "%s events, %.1f s, %s, %s discarded%s", events,

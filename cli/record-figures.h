@@ -15,9 +15,6 @@ const char *figures_text(const json_t *answer, const char *key);
 /* A count of the answer; 0 where there is none. */
 uint64_t figures_count(const json_t *answer, const char *key);
 
-/* 81204113 as "81,204,113". */
-void figures_format_count(uint64_t count, char *ret_text, size_t size);
-
 /* 2100000000 as "2.1 GB". */
 void figures_format_bytes(uint64_t bytes, char *ret_text, size_t size);
 

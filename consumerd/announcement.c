@@ -183,8 +183,12 @@ static int take_object(struct program *program, const struct wire_object *wire, 
 	return 1;
 }
 
-int announcement_take(struct program *program, const void *message, size_t size, int fd,
-		      const struct programs_observer *observer)
+/*
+ * Takes in one message. @message: copied out of the socket; 8-byte aligned. @fd: that came with it,
+ * or -1; taken over. Return: 1, -EPROTO, -ENOMEM, -errno of the ring.
+ */
+static int take(struct program *program, const void *message, size_t size, int fd,
+		const struct programs_observer *observer)
 {
 	const struct wire_header *header = message;
 	int ret = -EPROTO;
@@ -274,5 +278,5 @@ int announcement_read(struct program *program, const struct programs_observer *o
 		/* Its descriptor found no place here, or there were more than anybody needs. */
 		return message.msg_flags & MSG_CTRUNC && nr_fds < MAX_FDS ? -EMFILE : -EPROTO;
 	}
-	return announcement_take(program, bytes, (size_t)got, fd, observer);
+	return take(program, bytes, (size_t)got, fd, observer);
 }

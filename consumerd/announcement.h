@@ -14,13 +14,4 @@
  */
 int announcement_read(struct program *program, const struct programs_observer *observer);
 
-/**
- * announcement_take() - takes in one message; for announcement_read() and tests.
- * @message: copied out of the socket; 8-byte aligned
- * @fd: that came with it, or -1; taken over
- * Return: 1, -EPROTO, -ENOMEM, -errno of the ring.
- */
-int announcement_take(struct program *program, const void *message, size_t size, int fd,
-		      const struct programs_observer *observer);
-
 #endif

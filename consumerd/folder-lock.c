@@ -11,12 +11,14 @@
 
 #include "libmarker/rendezvous.h"
 
+#define LOCK_NAME "consumerd.lock"
+
 /* Nothing in the folder makes it wait, whatever was put there under the name. */
 static int open_lock(const char *folder, int flags)
 {
 	char path[RENDEZVOUS_MAX_PATH];
 	struct stat st;
-	int fd, ret = rendezvous_file(folder, FOLDER_LOCK_NAME, path);
+	int fd, ret = rendezvous_file(folder, LOCK_NAME, path);
 
 	if (ret < 0)
 		return ret;

@@ -10,8 +10,6 @@
 
 #include <sys/types.h>
 
-#define FOLDER_LOCK_NAME "consumerd.lock"
-
 struct folder_holder {
 	pid_t pid;
 	uid_t uid; /* on whose behalf */

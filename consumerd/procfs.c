@@ -157,30 +157,6 @@ int procfs_parse_stat(const char *text, struct procfs_thread *thread)
 	return 0;
 }
 
-int procfs_read_thread(int32_t pid, int32_t tid, struct procfs_thread *ret_thread)
-{
-	struct procfs_thread thread = {0};
-	char path[64], text[1024];
-	ssize_t got;
-	int ret;
-
-	thread.thread.ns = procfs_now_ns();
-	thread.thread.tid = thread.thread.vtid = tid;
-	thread.thread.pid = thread.thread.vpid = pid ? pid : procfs_process_of(tid);
-	if (pid)
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-	else
-		snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	got = read_text(path, text, sizeof(text));
-	if (got < 0)
-		return (int)got;
-	ret = procfs_parse_stat(text, &thread);
-	if (ret < 0)
-		return ret;
-	*ret_thread = thread;
-	return 0;
-}
-
 /* The value of a line of /proc/PID/status, such as "Tgid:"; NULL when it has none. */
 static const char *status_line(const char *text, const char *key)
 {
@@ -194,7 +170,8 @@ static const char *status_line(const char *text, const char *key)
 	return line ? line + strlen(key) : NULL;
 }
 
-int32_t procfs_process_of(int32_t tid)
+/* The process of a thread, or -1. */
+static int32_t process_of(int32_t tid)
 {
 	char path[64], text[4096];
 	const char *value;
@@ -204,6 +181,30 @@ int32_t procfs_process_of(int32_t tid)
 		return -1;
 	value = status_line(text, "Tgid:");
 	return value ? (int32_t)atoi(value) : -1;
+}
+
+int procfs_read_thread(int32_t pid, int32_t tid, struct procfs_thread *ret_thread)
+{
+	struct procfs_thread thread = {0};
+	char path[64], text[1024];
+	ssize_t got;
+	int ret;
+
+	thread.thread.ns = procfs_now_ns();
+	thread.thread.tid = thread.thread.vtid = tid;
+	thread.thread.pid = thread.thread.vpid = pid ? pid : process_of(tid);
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	else
+		snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	got = read_text(path, text, sizeof(text));
+	if (got < 0)
+		return (int)got;
+	ret = procfs_parse_stat(text, &thread);
+	if (ret < 0)
+		return ret;
+	*ret_thread = thread;
+	return 0;
 }
 
 int procfs_owner(int32_t pid, uid_t *ret_uid)

@@ -60,9 +60,6 @@ int procfs_owner(int32_t pid, uid_t *ret_uid);
 /* Has the process that memfd mapped? False where we may not look. */
 bool procfs_has_mapped(int32_t pid, ino_t memfd);
 
-/* The process of a thread, or -1. */
-int32_t procfs_process_of(int32_t tid);
-
 /**
  * procfs_host_tid() - the number we know a thread by, which in a pid namespace calls itself @vtid.
  * @pid, @vpid: its process, as we and as it itself call it

@@ -26,6 +26,24 @@ enum softirq_vector {
 	SOFTIRQ_RCU,
 };
 
+/* What the context of a waking was. */
+enum wake_kind {
+	WAKE_UNSEEN,
+	WAKE_BY_THREAD,
+	WAKE_BY_BLOCK, /* a request's completion, perhaps through a work item */
+	WAKE_BY_TIMER,
+	WAKE_BY_NET,
+	WAKE_BY_IRQ,   /* another device's interrupt */
+	WAKE_BY_OTHER, /* interrupt context without anything recorded in it */
+};
+
+struct wake {
+	enum wake_kind kind;
+	uint32_t thread; /* in whose context, where that means something; else NONE */
+	uint32_t request, work, irq;
+	int16_t irq_cpu;
+};
+
 /* What a system call waits for. */
 enum call_kind {
 	CALL_OTHER,
@@ -268,7 +286,7 @@ static void wake_in_thread(const struct history *history, const struct waking_it
 		wake->kind = WAKE_BY_THREAD;
 }
 
-struct wake wake_of(const struct history *history, uint32_t index)
+static struct wake wake_of(const struct history *history, uint32_t index)
 {
 	struct wake wake = {.kind = WAKE_UNSEEN,
 			    .thread = HISTORY_NONE,

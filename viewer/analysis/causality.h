@@ -73,26 +73,6 @@ struct tile {
 
 /* --- causality.c --- */
 
-/* What the context of a waking was. */
-enum wake_kind {
-	WAKE_UNSEEN,
-	WAKE_BY_THREAD,
-	WAKE_BY_BLOCK, /* a request's completion, perhaps through a work item */
-	WAKE_BY_TIMER,
-	WAKE_BY_NET,
-	WAKE_BY_IRQ,   /* another device's interrupt */
-	WAKE_BY_OTHER, /* interrupt context without anything recorded in it */
-};
-
-struct wake {
-	enum wake_kind kind;
-	uint32_t thread; /* in whose context, where that means something; else NONE */
-	uint32_t request, work, irq;
-	int16_t irq_cpu;
-};
-
-struct wake wake_of(const struct history *history, uint32_t waking);
-
 /**
  * cause_of_wait() - the direct cause of a blocked stretch.
  * @thread, @item: whose, and which of its states

@@ -94,7 +94,8 @@ const struct sidecar_irq *find_irq(const struct history *history, uint32_t numbe
 	return NULL;
 }
 
-void describe_irq(const struct history *history, int cpu, uint32_t irq, char *text, size_t size)
+/* "irq 36 virtio1-req.0" or "softirq BLOCK", with the CPU: ", CPU 1" */
+static void describe_irq(const struct history *history, int cpu, uint32_t irq, char *text, size_t size)
 {
 	const struct irq_item *item = &history->cpus.items[cpu].irqs.items[irq];
 

@@ -19,8 +19,6 @@ void describe_thread(const struct history *history, uint32_t thread, char *text,
 void describe_policy(const struct history_thread *thread, char *text, size_t size);
 /* "vda", else "254:0" */
 void describe_device(const struct history *history, uint32_t dev, char *text, size_t size);
-/* "irq 36 virtio1-req.0" or "softirq BLOCK", with the CPU: ", CPU 1" */
-void describe_irq(const struct history *history, int cpu, uint32_t irq, char *text, size_t size);
 /* "player:decode packet=3", the innermost scope of a thread at a time; "" for none */
 void describe_scope(const struct history *history, uint32_t thread, uint64_t ns, char *text,
 		    size_t size);
