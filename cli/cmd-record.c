@@ -31,6 +31,7 @@
 #define STATUS_INTERVAL_MS 500
 #define NS_PER_S 1000000000u
 #define NS_PER_MS 1000000u
+#define LAST_WAIT_NS 1000000000u
 
 struct recorder {
 	struct record_options options;
@@ -47,6 +48,8 @@ struct recorder {
 	sigset_t old_signals;
 	uint64_t end_ns;     /* when -d runs out; 0: never */
 	bool is_interrupted; /* by one ^C: the program has it too */
+	unsigned nr_signals; /* that ask us to end, so far */
+	bool is_asked;	     /* for the status; the answer is not here yet */
 	bool is_over;	     /* the recording is to end */
 	bool has_exited;
 	int status; /* of the program, as waitpid() tells */
@@ -215,71 +218,6 @@ static json_t *session_request(const struct recorder *recorder, const char *comm
 	return json_pack("{s:s, s:I}", "command", command, "session", recorder->session);
 }
 
-/*
- * Shows consumerd that we know of the session, which it takes back otherwise. Once that is on its
- * way the recording is on; should consumerd end now, watch() says so. Return: 0 or -1, having said
- * why not.
- */
-static int confirm(struct recorder *recorder)
-{
-	int ret = daemon_send(&recorder->link, session_request(recorder, "status"), -1);
-	json_t *answer = ret == 0 ? daemon_receive(&recorder->link) : NULL;
-
-	if (answer && !json_is_true(json_object_get(answer, "ok")))
-		ret = -1;
-	json_decref(answer);
-	if (ret == 0)
-		return 0;
-	log_error("record: weft-consumerd ended before the recording began");
-	return -1;
-}
-
-/* Return: 0 or -1, having said why not. */
-static int start(struct recorder *recorder)
-{
-	char why[512] = "";
-	json_t *request = start_request(recorder), *answer = NULL;
-	int ret = -1;
-
-	if (!request) {
-		log_error("record: names of folders and patterns must be UTF-8");
-		return -1;
-	}
-	/* One that is about to end may still have taken the connection: then once more. */
-	for (int i = 0; i < 2 && !answer; i++) {
-		if (daemon_connect(&recorder->link, why, sizeof(why)) < 0) {
-			if (*why)
-				log_error("record: %s", why);
-			json_decref(request);
-			return -1;
-		}
-		answer =
-			daemon_ask_with(&recorder->link, json_incref(request), recorder->bridge.fd);
-	}
-	json_decref(request);
-	/* The daemon's alone: its end is then the bridge's. */
-	close_bridge(recorder);
-	if (!answer) {
-		log_error("record: weft-consumerd ended before the recording began");
-	} else if (!json_is_true(json_object_get(answer, "ok"))) {
-		log_error("record: %s", figures_text(answer, "error"));
-	} else {
-		recorder->session = json_integer_value(json_object_get(answer, "session"));
-		if (*figures_text(answer, "missing"))
-			log_warning("record: %s; see 'weft doctor'",
-				    figures_text(answer, "missing"));
-		/* Said by now; from here on only what is new. */
-		snprintf(recorder->others, sizeof(recorder->others), "%s",
-			 figures_text(answer, "others"));
-		if (recorder->options.pid &&
-		    program_why_unmarked(recorder->options.pid, why, sizeof(why)))
-			log_warning("record: %s", why);
-		ret = confirm(recorder);
-	}
-	json_decref(answer);
-	return ret;
-}
-
 static int open_signals(struct recorder *recorder)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
@@ -310,6 +248,7 @@ static void take_signal(struct recorder *recorder, const siginfo_t *signal)
 		reap(recorder);
 		return;
 	}
+	recorder->nr_signals++;
 	if (recorder->is_interrupted || recorder->program.pid <= 0)
 		recorder->is_over = true;
 	recorder->is_interrupted = true;
@@ -327,6 +266,104 @@ static void take_signals(struct recorder *recorder)
 
 	while (sigtimedwait(&recorder->signals, &signal, &at_once) > 0)
 		take_signal(recorder, &signal);
+}
+
+/*
+ * The daemon's answer; it may be busy with a disk that stalls, or be stopped. One more ^C, and it
+ * is not waited for much longer: at our end it ends the recording, when it can. Return: NULL when
+ * there is none.
+ */
+static json_t *receive(struct recorder *recorder)
+{
+	struct daemon_link *link = &recorder->link;
+	uint64_t now = now_ns(), give_up = now + DAEMON_PATIENCE_S * (uint64_t)NS_PER_S;
+	unsigned nr_signals = recorder->nr_signals;
+	struct pollfd fds[] = {
+		{.fd = link->fd, .events = POLLIN},
+		{.fd = recorder->signal_fd, .events = POLLIN},
+	};
+
+	for (; link->fd >= 0 && now < give_up; now = now_ns()) {
+		(void)poll(fds, 2, (int)((give_up - now) / NS_PER_MS + 1));
+		if (fds[0].revents)
+			return daemon_receive(link);
+		take_signals(recorder);
+		if (recorder->nr_signals == nr_signals)
+			continue;
+		nr_signals = recorder->nr_signals;
+		if (give_up > now_ns() + LAST_WAIT_NS)
+			give_up = now_ns() + LAST_WAIT_NS;
+	}
+	link->is_silent = link->fd >= 0;
+	daemon_disconnect(link);
+	return NULL;
+}
+
+/*
+ * Shows consumerd that we know of the session, which it takes back otherwise. Once that is on its
+ * way the recording is on; should consumerd end now, watch() says so. Return: 0 or -1, having said
+ * why not.
+ */
+static int confirm(struct recorder *recorder)
+{
+	int ret = daemon_send(&recorder->link, session_request(recorder, "status"), -1);
+	json_t *answer = ret == 0 ? receive(recorder) : NULL;
+
+	if (answer && !json_is_true(json_object_get(answer, "ok")))
+		ret = -1;
+	json_decref(answer);
+	if (ret == 0)
+		return 0;
+	log_error("record: weft-consumerd %s; the recording has not begun",
+		  daemon_fate(&recorder->link));
+	return -1;
+}
+
+/* Return: 0 or -1, having said why not. */
+static int start(struct recorder *recorder)
+{
+	char why[512] = "";
+	json_t *request = start_request(recorder), *answer = NULL;
+	int ret = -1;
+
+	if (!request) {
+		log_error("record: names of folders and patterns must be UTF-8");
+		return -1;
+	}
+	/* One that is about to end may still have taken the connection: then once more. */
+	for (int i = 0; i < 2 && !answer && !recorder->link.is_silent; i++) {
+		if (daemon_connect(&recorder->link, why, sizeof(why)) < 0) {
+			if (*why)
+				log_error("record: %s", why);
+			json_decref(request);
+			return -1;
+		}
+		if (daemon_send(&recorder->link, json_incref(request), recorder->bridge.fd) == 0)
+			answer = receive(recorder);
+	}
+	json_decref(request);
+	/* The daemon's alone: its end is then the bridge's. */
+	close_bridge(recorder);
+	if (!answer) {
+		log_error("record: weft-consumerd %s; the recording has not begun",
+			  daemon_fate(&recorder->link));
+	} else if (!json_is_true(json_object_get(answer, "ok"))) {
+		log_error("record: %s", figures_text(answer, "error"));
+	} else {
+		recorder->session = json_integer_value(json_object_get(answer, "session"));
+		if (*figures_text(answer, "missing"))
+			log_warning("record: %s; see 'weft doctor'",
+				    figures_text(answer, "missing"));
+		/* Said by now; from here on only what is new. */
+		snprintf(recorder->others, sizeof(recorder->others), "%s",
+			 figures_text(answer, "others"));
+		if (recorder->options.pid &&
+		    program_why_unmarked(recorder->options.pid, why, sizeof(why)))
+			log_warning("record: %s", why);
+		ret = confirm(recorder);
+	}
+	json_decref(answer);
+	return ret;
 }
 
 static void clear_progress(const struct recorder *recorder)
@@ -363,12 +400,24 @@ static void say_others(struct recorder *recorder, const json_t *answer)
 	log_warning("record: %s", others);
 }
 
-/* Return: false when the daemon is gone. */
+/* Its answer is shown when it is there: signals, and the program's end, do not wait for it. Return:
+ * false when the daemon is gone. */
+static bool ask_status(struct recorder *recorder)
+{
+	if (!recorder->is_asked &&
+	    daemon_send(&recorder->link, session_request(recorder, "status"), -1) < 0)
+		return false;
+	recorder->is_asked = true;
+	return true;
+}
+
+/* Something has come from the daemon. Return: false when it is gone. */
 static bool show_status(struct recorder *recorder)
 {
-	json_t *answer = daemon_ask(&recorder->link, session_request(recorder, "status"));
+	json_t *answer = daemon_receive(&recorder->link);
 	char text[FIGURES_SIZE];
 
+	recorder->is_asked = false;
 	if (!answer)
 		return false;
 	say_problem(recorder, answer);
@@ -381,6 +430,13 @@ static bool show_status(struct recorder *recorder)
 	}
 	json_decref(answer);
 	return true;
+}
+
+static void say_gone(const struct recorder *recorder)
+{
+	clear_progress(recorder);
+	log_error("record: weft-consumerd %s; what it wrote is in %s", daemon_fate(&recorder->link),
+		  recorder->name);
 }
 
 static int poll_timeout(const struct recorder *recorder)
@@ -415,19 +471,20 @@ static bool watch(struct recorder *recorder)
 			recorder->is_over = true;
 		if (recorder->end_ns && now_ns() >= recorder->end_ns)
 			recorder->is_over = true;
-		if (is_alive && (fds[2].revents || now_ns() >= next_status)) {
+		if (!is_alive)
+			continue;
+		if (fds[2].revents)
+			is_alive = show_status(recorder);
+		if (is_alive && now_ns() >= next_status) {
 			next_status = now_ns() + STATUS_INTERVAL_MS * NS_PER_MS;
-			if (!show_status(recorder)) {
-				clear_progress(recorder);
-				log_error(
-					"record: weft-consumerd has ended; what it wrote is in %s",
-					recorder->name);
-				is_alive = false;
-				/* With a program, its end and status are still ours to tell; it may
-				 * have ended in this very round. */
-				if (recorder->program.pid <= 0)
-					recorder->is_over = true;
-			}
+			is_alive = ask_status(recorder);
+		}
+		if (!is_alive) {
+			say_gone(recorder);
+			/* With a program, its end and status are still ours to tell; it may have
+			 * ended in this very round. */
+			if (recorder->program.pid <= 0)
+				recorder->is_over = true;
 		}
 	}
 	return is_alive;
@@ -435,14 +492,17 @@ static bool watch(struct recorder *recorder)
 
 static void stop(struct recorder *recorder)
 {
-	json_t *answer = daemon_ask(&recorder->link, session_request(recorder, "stop"));
+	json_t *answer = NULL;
 
-	clear_progress(recorder);
+	if (recorder->is_asked)
+		json_decref(receive(recorder));
+	if (daemon_send(&recorder->link, session_request(recorder, "stop"), -1) == 0)
+		answer = receive(recorder);
 	if (!answer) {
-		log_error("record: weft-consumerd has ended; what it wrote is in %s",
-			  recorder->name);
+		say_gone(recorder);
 		return;
 	}
+	clear_progress(recorder);
 	say_problem(recorder, answer);
 	patterns_say_unmatched(recorder->dir, recorder->options.markers);
 	figures_say_end(recorder->name, answer);
@@ -642,7 +702,9 @@ const struct command command_record = {
 		"user's\n\n"
 		"^C goes to CMD too; the recording ends when CMD does. A second ^C ends it at "
 		"once.\n"
-		"Either way what was recorded is written.\n\n"
+		"Either way what was recorded is written; where that takes long, one more ^C does "
+		"not\n"
+		"wait for it.\n\n"
 		"Kernel events need 'sudo weft record', under which only weft-bridge is root's, "
 		"or\n"
 		"'weft setup' once. Without, the markers are recorded.\n\n"

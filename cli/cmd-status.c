@@ -85,7 +85,8 @@ static int print_status(bool is_json)
 {
 	struct daemon_link link = {.fd = -1};
 	json_t *answer;
-	int ret = daemon_connect_running(&link);
+	char why[512] = "weft-consumerd does not answer";
+	int ret = daemon_connect_running(&link, why, sizeof(why));
 
 	if (ret == -ENOENT) {
 		if (!is_json)
@@ -95,8 +96,7 @@ static int print_status(bool is_json)
 	answer = ret < 0 ? NULL : daemon_ask(&link, json_pack("{s:s}", "command", "list"));
 	daemon_disconnect(&link);
 	if (!answer) {
-		log_error("status: weft-consumerd does not answer%s%s", ret < 0 ? ": " : "",
-			  ret < 0 ? strerror(-ret) : "");
+		log_error("status: %s", why);
 		return CLI_ERROR;
 	}
 	if (is_json)

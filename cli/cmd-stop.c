@@ -24,7 +24,8 @@ static int stop_session(struct daemon_link *link, const json_t *session)
 	int ret = CLI_OK;
 
 	if (!answer) {
-		log_error("stop: weft-consumerd has ended; what it wrote is in %s", dir);
+		log_error("stop: weft-consumerd %s; what it wrote is in %s", daemon_fate(link),
+			  dir);
 		return CLI_ERROR;
 	}
 	if (!json_is_true(json_object_get(answer, "ok"))) {
@@ -106,14 +107,15 @@ static int stop_one(struct daemon_link *link, const json_t *sessions, const char
 static int stop(const char *dir, bool is_all)
 {
 	struct daemon_link link = {.fd = -1};
-	int ret = daemon_connect_running(&link);
+	char why[512];
+	int ret = daemon_connect_running(&link, why, sizeof(why));
 	json_t *answer = NULL;
 	const json_t *sessions;
 
 	if (ret == 0) {
 		answer = daemon_ask(&link, json_pack("{s:s}", "command", "list"));
 	} else if (ret != -ENOENT) {
-		log_error("stop: weft-consumerd does not answer: %s", strerror(-ret));
+		log_error("stop: %s", why);
 		return CLI_ERROR;
 	}
 	/* One that does not run, or is about to end, records nothing. */

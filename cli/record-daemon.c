@@ -23,7 +23,6 @@
 #define CONNECT_TRIES 100
 #define TRIES_PER_START 10
 #define TRY_PAUSE_NS 20000000
-#define ANSWER_WAIT_S 120
 
 /* The folder of this program, with a slash at its end. */
 static void own_folder(char *ret_folder, size_t size)
@@ -84,13 +83,13 @@ int daemon_find_libmarker(char *ret_path)
 /* Return: 0 or -errno. */
 static int try_connect(struct daemon_link *link, const char *path)
 {
-	/* Far longer than any answer takes; one that has stopped must not hold us for ever. */
-	static const struct timeval patience = {.tv_sec = ANSWER_WAIT_S};
+	static const struct timeval patience = {.tv_sec = DAEMON_PATIENCE_S};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int ret = 0;
 
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	link->used = 0;
+	link->is_silent = false;
 	link->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (link->fd < 0)
 		return -errno;
@@ -128,21 +127,37 @@ static int start_daemon(const char *path)
 										       : -ECHILD;
 }
 
-int daemon_connect(struct daemon_link *link, char *reterr, size_t reterr_size)
+static const char *describe_folder_error(int error)
 {
-	char folder[RENDEZVOUS_MAX_PATH], socket_path[RENDEZVOUS_MAX_PATH], path[PATH_MAX];
-	struct timespec pause = {.tv_nsec = TRY_PAUSE_NS};
+	if (error == -EPERM)
+		return "it is no folder of this user's alone";
+	return error == -EINVAL ? "it does not begin with a slash" : strerror(-error);
+}
+
+/* Where the daemon listens. @reterr: on failure one sentence. Return: 0 or -errno. */
+static int find_socket(char *ret_path, char *reterr, size_t reterr_size)
+{
+	char folder[RENDEZVOUS_MAX_PATH] = "WEFT_RUNDIR";
 	int ret = rendezvous_folder(folder);
 
 	if (ret == 0)
-		ret = rendezvous_file(folder, CONTROL_SOCKET_NAME, socket_path);
-	if (ret < 0) {
+		ret = rendezvous_file(folder, CONTROL_SOCKET_NAME, ret_path);
+	if (ret < 0)
 		snprintf(reterr, reterr_size,
-			 "no folder to meet weft-consumerd in: %s; set WEFT_RUNDIR to one of "
+			 "cannot meet weft-consumerd in %s: %s; set WEFT_RUNDIR to a folder of "
 			 "yours, mode 0700",
-			 strerror(-ret));
+			 folder, describe_folder_error(ret));
+	return ret;
+}
+
+int daemon_connect(struct daemon_link *link, char *reterr, size_t reterr_size)
+{
+	char socket_path[RENDEZVOUS_MAX_PATH], path[PATH_MAX];
+	struct timespec pause = {.tv_nsec = TRY_PAUSE_NS};
+	int ret = find_socket(socket_path, reterr, reterr_size);
+
+	if (ret < 0)
 		return ret;
-	}
 	ret = try_connect(link, socket_path);
 	if (ret == 0)
 		return 0;
@@ -167,15 +182,16 @@ int daemon_connect(struct daemon_link *link, char *reterr, size_t reterr_size)
 	return ret < 0 ? ret : -ETIMEDOUT;
 }
 
-int daemon_connect_running(struct daemon_link *link)
+int daemon_connect_running(struct daemon_link *link, char *reterr, size_t reterr_size)
 {
-	char folder[RENDEZVOUS_MAX_PATH], socket_path[RENDEZVOUS_MAX_PATH];
-	int ret = rendezvous_folder(folder);
+	char socket_path[RENDEZVOUS_MAX_PATH];
+	int ret = find_socket(socket_path, reterr, reterr_size);
 
-	if (ret == 0)
-		ret = rendezvous_file(folder, CONTROL_SOCKET_NAME, socket_path);
-	if (ret == 0)
-		ret = try_connect(link, socket_path);
+	if (ret < 0)
+		return ret;
+	ret = try_connect(link, socket_path);
+	if (ret < 0)
+		snprintf(reterr, reterr_size, "weft-consumerd does not answer: %s", strerror(-ret));
 	return ret == -ECONNREFUSED ? -ENOENT : ret;
 }
 
@@ -232,6 +248,7 @@ static json_t *receive(struct daemon_link *link)
 			   0);
 		if (got < 0 && errno == EINTR)
 			continue;
+		link->is_silent = got < 0 && errno == EAGAIN;
 		if (got <= 0)
 			return NULL;
 		link->used += (size_t)got;
@@ -267,14 +284,14 @@ json_t *daemon_receive(struct daemon_link *link)
 	return answer;
 }
 
-json_t *daemon_ask_with(struct daemon_link *link, json_t *request, int fd)
-{
-	return daemon_send(link, request, fd) < 0 ? NULL : daemon_receive(link);
-}
-
 json_t *daemon_ask(struct daemon_link *link, json_t *request)
 {
-	return daemon_ask_with(link, request, -1);
+	return daemon_send(link, request, -1) < 0 ? NULL : daemon_receive(link);
+}
+
+const char *daemon_fate(const struct daemon_link *link)
+{
+	return link->is_silent ? "does not answer" : "has ended";
 }
 
 void daemon_disconnect(struct daemon_link *link)

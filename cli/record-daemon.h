@@ -6,10 +6,15 @@
 #define CLI_RECORD_DAEMON_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
+/* Far longer than any answer takes; one that has stopped must not hold us for ever. */
+#define DAEMON_PATIENCE_S 120
+
 struct daemon_link {
-	int fd; /* -1: no connection */
+	int fd;		/* -1: no connection */
+	bool is_silent; /* the last answer did not come in time */
 	size_t used;
 	char buffer[65536];
 };
@@ -33,7 +38,7 @@ int daemon_find_bridge(char *ret_path);
 int daemon_connect(struct daemon_link *link, char *reterr, size_t reterr_size);
 
 /* As daemon_connect(), but to one that runs. Return: 0; -ENOENT there is none; -errno. */
-int daemon_connect_running(struct daemon_link *link);
+int daemon_connect_running(struct daemon_link *link, char *reterr, size_t reterr_size);
 
 /**
  * daemon_ask() - sends one request, waits for its answer.
@@ -42,12 +47,13 @@ int daemon_connect_running(struct daemon_link *link);
  */
 json_t *daemon_ask(struct daemon_link *link, json_t *request);
 
-/* As daemon_ask(), with a descriptor that the daemon then has as well; -1: none. */
-json_t *daemon_ask_with(struct daemon_link *link, json_t *request, int fd);
-
-/* The two halves of it. daemon_send(), return: 0 it is on its way; -errno. */
+/* The two halves of it. @fd: the daemon then has it as well; -1: none. Return: 0 it is on its way;
+ * -errno. */
 int daemon_send(struct daemon_link *link, json_t *request, int fd);
 json_t *daemon_receive(struct daemon_link *link);
+
+/* What has become of a daemon that gave no answer, in words. */
+const char *daemon_fate(const struct daemon_link *link);
 
 void daemon_disconnect(struct daemon_link *link);
 

@@ -223,7 +223,7 @@ int main(int argc, char **argv)
 {
 	struct options options = {.level = LOG_WARNING};
 	struct folder_holder self = {.uid = geteuid()};
-	char folder[RENDEZVOUS_MAX_PATH];
+	char folder[RENDEZVOUS_MAX_PATH] = "WEFT_RUNDIR";
 	int ret, lock, ready_fd = -1;
 
 	standard_fds_reserve();
@@ -236,9 +236,9 @@ int main(int argc, char **argv)
 	log_setup("weft-consumerd", options.level);
 	ret = rendezvous_folder(folder);
 	if (ret < 0) {
-		log_error("no folder to meet programs in: %s; set WEFT_RUNDIR to one of yours, "
+		log_error("cannot meet programs in %s: %s; set WEFT_RUNDIR to a folder of yours, "
 			  "mode 0700",
-			  strerror(-ret));
+			  folder, strerror(-ret));
 		return 1;
 	}
 	block_signals();

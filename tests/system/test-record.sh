@@ -130,6 +130,14 @@ is "in full" "$(grep -c ', 0 discarded' err)" 1
 is "one that becomes another program leaves nothing that keeps later ones out" \
 	"$("$WEFT" dump becoming --name life:around | wc -l)" 210
 
+# ---- a folder to meet in that is not ours
+mkdir -m 755 open
+for command in record status stop; do
+	WEFT_RUNDIR=$tap_dir/open "$WEFT" $command >out 2>err
+	is "$command does not meet weft-consumerd where others may enter" \
+		"$? $(cat err)" "2 weft: $command: cannot meet weft-consumerd in $tap_dir/open: it is no folder of this user's alone; set WEFT_RUNDIR to a folder of yours, mode 0700"
+done
+
 # ---- a folder that goes while it is recorded into
 for rotate in "" --rotate=100ms; do
 	rm -rf taken
@@ -226,6 +234,26 @@ if has_tracefs; then
 else
 	skip "nothing stays in tracefs" "no tracefs, or not root"
 fi
+# ---- weft-consumerd stopped, as one whose disk stalls
+export WEFT_RUNDIR=$tap_dir/stalled-run
+"$WEFT" record --kernel=none -o stalled -- "$numbers" -n 100000 -p 1000 >out 2>err &
+recorder=$!
+until_true test -s stalled/user/markers_0
+daemon=$(sed 's/ .*//' "$WEFT_RUNDIR/consumerd.lock")
+kill -STOP "$daemon"
+program=$(pgrep -P $recorder -x record-numbers)
+sleep 0.7 # record has asked for the figures by now
+kill "$program"
+ok "the program's end is noticed while weft-consumerd does not answer" until_true is_ended "$program"
+kill -INT $recorder
+wait $recorder
+is "^C ends the wait for it, with the program's status" $? 143
+is "which is said" "$(tail -n 1 err)" "weft: record: weft-consumerd does not answer; what it wrote is in stalled"
+kill -CONT "$daemon"
+ok "once it can, it ends the recording" until_true grep -q '"type":"end"' stalled/weft/sidecar
+ok "which is whole" is_consecutive stalled 0
+export WEFT_RUNDIR=$tap_dir/run
+
 # Stopped meanwhile, record hears of both ends in one round.
 WEFT_RUNDIR=$tap_dir/other "$CONSUMERD" --foreground 2>err5 &
 daemon=$!
