@@ -13,6 +13,7 @@
 
 /* Each late source needs one while it catches up; more would be a fault of ours, or an attack. */
 #define MAX_LATE_STREAMS 64
+#define NR_CLOSINGS (sizeof(((struct output *)0)->closings) / sizeof(struct output_closing))
 
 int output_open(struct output *output, const struct trace_writer_config *config,
 		const struct clock_map *clock)
@@ -234,24 +235,31 @@ static void add_totals(struct trace_writer_totals *sum, const struct trace_write
 	trace_loss_add(&sum->lost, &totals->lost);
 }
 
-/* Has the trace that was given up been closed by now? */
-static void look_at_close(struct output *output)
+/* Has a trace that was given up been closed by now? */
+static void look_at_close(struct output *output, struct output_closing *closing)
 {
-	if (!output->is_closing || !trace_close_is_done(&output->close))
+	if (!closing->is_under_way || !trace_close_is_done(&closing->close))
 		return;
-	add_totals(&output->closed, &output->close.totals);
-	note_error(output, output->close.ret);
-	output->closing = (struct trace_writer_totals){0};
-	output->is_closing = false;
+	add_totals(&output->closed, &closing->close.totals);
+	note_error(output, closing->close.ret);
+	closing->totals = (struct trace_writer_totals){0};
+	closing->is_under_way = false;
+}
+
+static void look_at_closes(struct output *output)
+{
+	for (size_t i = 0; i < NR_CLOSINGS; i++)
+		look_at_close(output, &output->closings[i]);
 }
 
 struct trace_writer_totals output_totals(struct output *output)
 {
 	struct trace_writer_totals sum, totals;
 
-	look_at_close(output);
+	look_at_closes(output);
 	sum = output->closed;
-	add_totals(&sum, &output->closing);
+	for (size_t i = 0; i < NR_CLOSINGS; i++)
+		add_totals(&sum, &output->closings[i].totals);
 	if (output->writer) {
 		totals = trace_writer_totals(output->writer);
 		add_totals(&sum, &totals);
@@ -264,18 +272,23 @@ struct trace_writer_totals output_totals(struct output *output)
 /* Gives the trace up to be closed. */
 static void close_writer(struct output *output, uint64_t now_ns)
 {
-	output->closing = trace_writer_totals(output->writer);
-	output->is_closing = true;
-	trace_writer_close_later(output->writer, now_ns, &output->close);
+	struct output_closing *closing = &output->closings[0];
+
+	if (closing->is_under_way)
+		closing++; /* free: output_swap() lets only one trace be closed before the last */
+	closing->totals = trace_writer_totals(output->writer);
+	closing->is_under_way = true;
+	trace_writer_close_later(output->writer, now_ns, &closing->close);
 	output->writer = NULL;
-	look_at_close(output);
+	look_at_close(output, closing);
 }
 
 int output_swap(struct output *output, struct trace_writer *next)
 {
-	look_at_close(output);
-	if (output->is_closing)
-		return -EBUSY;
+	look_at_closes(output);
+	for (size_t i = 0; i < NR_CLOSINGS; i++)
+		if (output->closings[i].is_under_way)
+			return -EBUSY;
 	close_writer(output, output->last_ns);
 	output->writer = next;
 	output->markers.writer = NULL;

@@ -23,12 +23,18 @@ struct output_stream {
 	struct trace_stream_writer *writer; /* NULL until its first event */
 };
 
+/* A trace on its way to be closed. The queue holds the close until it is done. */
+struct output_closing {
+	struct trace_close close;
+	struct trace_writer_totals totals; /* as of when the trace was given up */
+	bool is_under_way;
+};
+
 struct output {
 	struct trace_writer *writer; /* NULL: closed */
-	struct trace_close close;    /* of the trace before, or of the last */
-	bool is_closing;
-	/* Of traces that are closed; of the one being closed, as of when it was given up. */
-	struct trace_writer_totals closed, closing;
+	/* A slow disk may not have closed the trace before when the last one ends as well. */
+	struct output_closing closings[2];
+	struct trace_writer_totals closed; /* of traces that are closed */
 	const struct clock_map *clock_borrow;
 	struct output_stream markers;
 	struct {
