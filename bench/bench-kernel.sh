@@ -38,19 +38,8 @@ while getopts b:B:n:w:r:s:h option; do
 	*) usage ;;
 	esac
 done
-build=$(realpath "$build")
 . "$(dirname "$0")/recorders.sh"
-[ "$(id -u)" = 0 ] || fail "run as root"
-[ -d /sys/kernel/tracing/events ] || fail "no tracefs: mount -t tracefs tracefs /sys/kernel/tracing"
-command -v perf >/dev/null || fail "no perf here"
-for needed in weft weft-consumerd bench/bench-run bench/bench-faults; do
-	[ -x "$build/$needed" ] || fail "no $build/$needed: build it, or name the build folder with -b"
-done
-run=$build/bench/bench-run
-dir=$(mktemp -d "${TMPDIR:-/tmp}/weft-bench.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-mkdir -m 700 "$dir/run"
-export WEFT_RUNDIR=$dir/run
+prepare bench/bench-faults
 
 loops=100000 reads=8000 pages=400000
 dd if=/dev/urandom of="$dir/file" bs=1M count=$((reads * 4096 / 1048576 + 1)) conv=fsync status=none

@@ -25,19 +25,8 @@ while getopts b:B:n:l:s:h option; do
 	*) sed -n '/^#	bench/,/^# A line/p' "$0" | sed '$d; s/^#//'; exit 2 ;;
 	esac
 done
-build=$(realpath "$build")
 . "$(dirname "$0")/recorders.sh"
-[ "$(id -u)" = 0 ] || fail "run as root"
-[ -d /sys/kernel/tracing/events ] || fail "no tracefs: mount -t tracefs tracefs /sys/kernel/tracing"
-command -v perf >/dev/null || fail "no perf here"
-for needed in weft weft-consumerd bench/bench-run; do
-	[ -x "$build/$needed" ] || fail "no $build/$needed: build it, or name the build folder with -b"
-done
-run=$build/bench/bench-run
-dir=$(mktemp -d "${TMPDIR:-/tmp}/weft-bench.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-mkdir -m 700 "$dir/run"
-export WEFT_RUNDIR=$dir/run
+prepare
 
 # NAME: the command that reads, and whose recording.
 command_of() {

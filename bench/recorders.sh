@@ -5,9 +5,26 @@
 #	                                  into $dir/cost
 #	told RECORDER                     events, discarded, bytes of the last
 #
-# $build, $dir, $run are the benchmark's: the build folder, its own folder, bench-run.
+# $build is the build folder; prepare sets $dir, the benchmark's own folder, and $run, bench-run.
 
 fail() { echo "${0##*/}: $*" >&2; exit 1; }
+
+# prepare PROGRAM...: $build, $dir and $run, or the reason why nothing can be measured here.
+prepare() {
+	local needed
+	build=$(realpath "$build")
+	[ "$(id -u)" = 0 ] || fail "run as root"
+	[ -d /sys/kernel/tracing/events ] || fail "no tracefs: mount -t tracefs tracefs /sys/kernel/tracing"
+	command -v perf >/dev/null || fail "no perf here"
+	for needed in weft weft-consumerd bench/bench-run "$@"; do
+		[ -x "$build/$needed" ] || fail "no $build/$needed: build it, or name the build folder with -b"
+	done
+	run=$build/bench/bench-run
+	dir=$(mktemp -d "${TMPDIR:-/tmp}/weft-bench.XXXXXX")
+	trap 'rm -rf "$dir"' EXIT
+	mkdir -m 700 "$dir/run"
+	export WEFT_RUNDIR=$dir/run
+}
 
 # The tracepoints of weft's sets $1, each behind a -e, into the array events.
 list_events() {
