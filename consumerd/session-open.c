@@ -22,9 +22,12 @@
 
 #define REMOVE_TRIES 5
 
-/* Return: 0 or -EINVAL. */
-static int parse_set(const char *text, uint32_t *ret_set, bool *ret_everybody)
+/* Return: 0 or -EINVAL with a sentence. */
+static int parse_set(const char *text, uint32_t *ret_set, bool *ret_everybody, char *reterr,
+		     size_t reterr_size)
 {
+	int ret;
+
 	*ret_everybody = !strcmp(text, "all");
 	if (*ret_everybody || !strcmp(text, "default") || !*text) {
 		*ret_set = BRIDGE_ALL;
@@ -34,7 +37,13 @@ static int parse_set(const char *text, uint32_t *ret_set, bool *ret_everybody)
 		*ret_set = 0;
 		return 0;
 	}
-	return bridge_parse_sets(text, ret_set);
+	ret = bridge_parse_sets(text, ret_set);
+	if (ret < 0)
+		snprintf(reterr, reterr_size,
+			 "no kind of kernel events '%s'; there are: default, all, none, or of "
+			 "sched,irq,softirq,block,timer,workqueue,signal,syscall,fault",
+			 text);
+	return ret;
 }
 
 /* Return: 0 or -errno with a sentence. */
@@ -187,7 +196,6 @@ static int open_output(struct session *session, const struct session_config *con
 		ret = output_open(&session->output, &writer, config->map_borrow);
 	if (ret == 0)
 		ret = note_folder(session);
-
 	if (ret == -EEXIST || ret == -ENOTEMPTY)
 		snprintf(reterr, reterr_size,
 			 "%s exists and is not empty; name another folder with -o", config->dir);
@@ -323,14 +331,10 @@ int session_create(const struct session_config *config, struct session **ret_ses
 		return -ENOMEM;
 	}
 	session->bridge = config->bridge;
-	ret = parse_set(config->kernel ? config->kernel : "default", &set, &everybody);
-	if (ret < 0) {
-		snprintf(reterr, reterr_size,
-			 "no kind of kernel events '%s'; there are: default, all, none, or of "
-			 "sched,irq,softirq,block,timer,workqueue,signal,syscall,fault",
-			 config->kernel);
+	ret = parse_set(config->kernel ? config->kernel : "default", &set, &everybody, reterr,
+			reterr_size);
+	if (ret < 0)
 		goto fail;
-	}
 	ret = copy_config(session, config);
 	if (ret < 0)
 		goto fail;
