@@ -16,7 +16,8 @@
 #include "cli/cli.h"
 
 static const struct command *const commands[] = {
-	&command_record, &command_status, &command_stop, &command_list,		&command_doctor, &command_setup,
+	&command_record, &command_status, &command_stop, &command_list,
+	&command_doctor, &command_setup,
 #ifdef WITH_VIEWER
 	&command_dump,	 &command_report, &command_why,	 &command_verify_order,
 #endif

@@ -121,7 +121,7 @@ static inline void trace_loss_add(struct trace_loss *loss, const struct trace_lo
  * bytes are those written so far. */
 struct trace_writer_totals {
 	uint64_t events, discarded, bytes; /* bytes: of everything in the directory */
-	struct trace_loss lost; /* the part of `discarded` that could not be written */
+	struct trace_loss lost;		   /* the part of `discarded` that could not be written */
 };
 struct trace_writer_totals trace_writer_totals(struct trace_writer *writer);
 
