@@ -38,6 +38,10 @@ for command in $commands; do
 		"$? $(grep -c -- --no-such-option "$tap_dir/out") $(wc -l <"$tap_dir/out")" "2 1 1"
 	nr=$((nr + 1))
 done
+told=$(cat "$man"/*.[1-8])
+read_variables=$(grep -rhoE --include=*.c '"WEFT_[A-Z_]+"' "$top_srcdir"/{cli,consumerd,kernel-bridge,libmarker} | tr -d '"' | sort -u)
+is "the manual pages tell every variable of the environment that is read" \
+	"$(for variable in ${read_variables:?}; do grep -qw "$variable" <<<"$told" || echo "$variable"; done)" ""
 is "there are commands" "$([ "$nr" -ge 5 ] && echo yes)" yes
 
 if ! command -v man >/dev/null || ! command -v groff >/dev/null; then
