@@ -57,14 +57,14 @@ int main(void)
 
 	has_call = syscall(SYS_close_range, 1000, 1000, 0) == 0;
 	if (has_call)
-		ok(closes() && nr_calls == 1 && nr_listings == 0, what);
+		ok(closes() && nr_calls == 1 && nr_listings == 0, "%s", what);
 	else
 		skip("the kernel has no such call", what);
 	has_call = false;
 	has_proc = access("/proc/self/fd", R_OK) == 0;
 	what = "without it those in /proc are closed";
 	if (has_proc)
-		ok(closes() && nr_listings == 1, what);
+		ok(closes() && nr_listings == 1, "%s", what);
 	else
 		skip("no /proc", what);
 	has_proc = false;

@@ -227,7 +227,7 @@ static void test_kernel(void)
 			nr_wrong++;
 		}
 	printf("# %d of %zu formats compared\n", nr_compared - 1, found.gl_pathc);
-	ok(nr_wrong == 0 && nr_compared > (int)found.gl_pathc / 2, what);
+	ok(nr_wrong == 0 && nr_compared > (int)found.gl_pathc / 2, "%s", what);
 	globfree(&found);
 }
 #else
