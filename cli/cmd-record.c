@@ -434,9 +434,16 @@ static bool show_status(struct recorder *recorder)
 
 static void say_gone(const struct recorder *recorder)
 {
+	const char *fate = daemon_fate(&recorder->link);
+
 	clear_progress(recorder);
-	log_error("record: weft-consumerd %s; what it wrote is in %s", daemon_fate(&recorder->link),
-		  recorder->name);
+	/* It takes back what it never heard that we know of. */
+	if (access(recorder->dir, F_OK) == 0)
+		log_error("record: weft-consumerd %s; what it wrote is in %s", fate,
+			  recorder->name);
+	else
+		log_error("record: weft-consumerd %s; %s is gone: nothing is recorded", fate,
+			  recorder->name);
 }
 
 static int poll_timeout(const struct recorder *recorder)
