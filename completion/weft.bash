@@ -31,6 +31,15 @@ _weft_traces() {
 	done < <(compgen -d -- "$1")
 }
 
+# The recordings that are running: their folders as an absolute path, or as the name of one in here.
+_weft_recordings() {
+	local dir
+	while read -r dir; do
+		[ "${dir%/*}" != "$PWD" ] || [[ $1 == /* ]] || dir=${dir##*/}
+		printf '%s\n' "$dir"
+	done < <("$_weft" status --json 2>/dev/null | sed -n 's/.*"dir":"\([^"]*\)".*/\1/p')
+}
+
 # The trace or program that the line names already, or nothing: then weft takes the newest trace.
 _weft_named() {
 	local word
@@ -87,7 +96,9 @@ _weft_words() {
 		echo summary threads markers sched irq io faults
 		_weft_traces "$2"
 		;;
-	dump | why | verify-order | stop | status) _weft_traces "$2" ;;
+	dump | why | verify-order) _weft_traces "$2" ;;
+	stop) _weft_recordings "$2" ;;
+	setup) compgen -u -- "$2" ;;
 	list) _weft_values list "" "$2" ;;
 	record) compgen -c -- "$2"; compgen -f -- "$2" ;;
 	help) _weft_commands ;;

@@ -87,5 +87,12 @@ is "reports and traces are offered" "$(missing $'recorded\nsched\nio' "$(complet
 is "markers of the trace are offered, as the shell splits words" \
 	"$(complete_line 'weft why recorded --marker de') $(complete_line 'weft why recorded --marker demo:fr')" \
 	"demo:frame frame"
+is "weft status takes no trace, and none is offered" "$(complete_line 'weft status ')" ""
+export WEFT_RUNDIR=$tap_dir/run
+mkdir -m 700 run
+is "nor for weft stop, while nothing is recorded" "$(complete_line 'weft stop ')" ""
+"$WEFT" record --kernel=none --detach -d 20 -o under-way 2>/dev/null
+is "weft stop is offered what is being recorded" "$(complete_line 'weft stop ')" under-way
+"$WEFT" stop under-way 2>/dev/null
 ok "behind -- programs are offered" grep -qx true <(complete_line 'weft record -- tru')
 done_testing
