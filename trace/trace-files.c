@@ -116,8 +116,7 @@ static int open_dir(struct trace_files *files, const char *dir)
 
 int trace_files_open(struct trace_files *files, const char *dir)
 {
-	bool made_dir;
-	int ret;
+	int ret, error;
 
 	*files = (struct trace_files){.dir_fd = -1, .sidecar.file.fd = -1};
 	for (int i = 0; i < TRACE_NR_DOMAINS; i++) {
@@ -125,13 +124,16 @@ int trace_files_open(struct trace_files *files, const char *dir)
 
 		domain->dir_fd = domain->index_dir_fd = domain->metadata.file.fd = -1;
 	}
-	made_dir = mkdir(dir, 0755) == 0;
+	error = mkdir(dir, 0755) < 0 ? -errno : 0;
 	ret = open_dir(files, dir);
+	/* It is not there because it could not be made. */
+	if (ret == -ENOENT && error < 0)
+		ret = error;
 	if (ret < 0) {
 		if (files->dir_fd >= 0 && ret != -EEXIST)
 			unlinkat(files->dir_fd, "weft", AT_REMOVEDIR);
 		trace_files_close(files);
-		if (made_dir)
+		if (error == 0)
 			rmdir(dir);
 	}
 	return ret;

@@ -167,6 +167,8 @@ is "a FIFO is not waited for: it cannot be run" $? 126
 is "a folder that is not empty is refused" $? 2
 ok "and the line says what to do" grep -q 'plain exists and is not empty; name another' err
 is "the program was not run then" "$(cat out)" ""
+"$WEFT" record -o /sys/trace -- echo ran >out 2>err
+ok "of a folder that cannot be made the reason is told" grep -Eq 'cannot create /sys/trace: .*(not permitted|denied|Read-only)' err
 "$WEFT" record --kernel=nonsense -o missing -- "$numbers" -n 1 >out 2>err
 is "a kind of events that does not exist is refused" $? 2
 "$WEFT" record --backend=nonsense -o missing -- "$numbers" -n 1 >out 2>err
