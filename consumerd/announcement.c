@@ -213,6 +213,10 @@ static int take(struct program *program, const void *message, size_t size, int f
 	case WIRE_OBJECT:
 		ret = take_object(program, message, size, observer);
 		break;
+	case WIRE_NO_RING:
+		ret = 1;
+		program->lacks_ring = true;
+		break;
 	default:
 		ret = 1; /* of a later version: skipped */
 	}

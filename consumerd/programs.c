@@ -170,6 +170,9 @@ const char *programs_describe(int error)
 		return "too many programs have markers; some are not recorded";
 	if (error == PROGRAMS_TOO_MANY_RINGS)
 		return "a program has too many threads with markers, and is recorded no more";
+	if (error == PROGRAMS_NO_RING)
+		return "a program's limits on memory, files or descriptors leave no room for its "
+		       "markers";
 	return strerror(-error);
 }
 
@@ -280,6 +283,9 @@ static void read_program(struct programs *programs, struct program *program,
 			program->is_gone = true;
 		}
 	}
+	if (program->lacks_ring)
+		programs->want = PROGRAMS_NO_RING;
+	program->lacks_ring = false;
 	program->has_unread = ret > 0 || ret == -ENOBUFS;
 }
 

@@ -74,6 +74,7 @@ struct program {
 	uint64_t pid_ns;     /* 0: ours */
 	int64_t clock_shift; /* its CLOCK_MONOTONIC less ours, ns */
 	bool has_hello, has_unread;
+	bool lacks_ring; /* a thread of it could make none; not told yet */
 	bool is_gone; /* its end was seen, or it was thrown out: to be freed after this round */
 	struct {
 		struct program_class *items;
@@ -103,6 +104,8 @@ struct programs {
 /* More than a program's or a user's share: no call that we make gives these. */
 #define PROGRAMS_TOO_MANY (-EUSERS)
 #define PROGRAMS_TOO_MANY_RINGS (-EXFULL)
+/* A program says that it may make no ring. */
+#define PROGRAMS_NO_RING (-ENOSR)
 
 /* Why a program was not taken on, or thrown out. @error: -errno */
 const char *programs_describe(int error);

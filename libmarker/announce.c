@@ -209,6 +209,14 @@ int announce_ring(int fd, uint32_t ring)
 	return send_message(&wire, sizeof(wire), fd);
 }
 
+void announce_no_ring(void)
+{
+	struct wire_header header = wire_header(WIRE_NO_RING, sizeof(header));
+
+	if (process.no_ring_world != process.world && !send_message(&header, sizeof(header), -1))
+		process.no_ring_world = process.world;
+}
+
 int announce_object(const struct object *object)
 {
 	struct wire_object *wire = (struct wire_object *)process.message;

@@ -93,6 +93,8 @@ struct process {
 	dev_t socket_dev;
 	ino_t socket_ino;
 	uint64_t retry_ns; /* not before: consumerd's queue was full */
+	uint32_t no_ring_world; /* it was told in that one that a thread gets none */
+	size_t mapped;		/* bytes of address space that rings take */
 	uint64_t reconnect_ns; /* when a thread without a ring last tried to */
 	char folder[RENDEZVOUS_MAX_PATH];
 	struct control_page *control; /* read-only */
@@ -134,6 +136,7 @@ int announce_connect(void);
 int announce_class(uint32_t number, const struct note_class *class);
 int announce_ring(int fd, uint32_t ring);
 int announce_object(const struct object *object);
+void announce_no_ring(void);
 void announce_forget_socket(void);
 
 /* rings.c; under the lock */

@@ -12,6 +12,7 @@
 #define announce_class weft_announce_class
 #define announce_connect weft_announce_connect
 #define announce_forget_socket weft_announce_forget_socket
+#define announce_no_ring weft_announce_no_ring
 #define announce_object weft_announce_object
 #define announce_ring weft_announce_ring
 #define decide weft_decide

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "libmarker/internal.h"
@@ -26,6 +27,7 @@
 #define MIN_DATA_SIZE (64u * 1024)
 #define MAX_DATA_SIZE (1u << 30)
 #define MAX_POOL 64u
+#define AS_PART 4u /* of RLIMIT_AS, all rings take no more than this part */
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -76,6 +78,15 @@ static bool map_at(char *address, size_t size, int fd, size_t offset)
 	       MAP_FAILED;
 }
 
+/* Of an address space that is limited, the program must find most left. */
+static bool may_map(size_t size)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+	       process.mapped + size <= limit.rlim_cur / AS_PART;
+}
+
 /* Page 0, then each lane's data twice in a row. */
 static int ring_map(int fd, struct ring_entry *ret_ring)
 {
@@ -86,6 +97,8 @@ static int ring_map(int fd, struct ring_entry *ret_ring)
 	ret_ring->map_size = PAGE;
 	for (uint32_t i = 0; i < RING_NR_LANES; i++)
 		ret_ring->map_size += 2 * (size_t)lane_size(i);
+	if (!may_map(ret_ring->map_size))
+		return -ENOMEM;
 	base = mmap(NULL, ret_ring->map_size, PROT_NONE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (base == MAP_FAILED)
@@ -176,6 +189,7 @@ static void ring_unmap(const struct ring_entry *ring)
 	/* Release pairs with the acquire in ring_reader_owner(): every record before "retired". */
 	atomic_store_explicit(&ring->shared->state, RING_RETIRED, memory_order_release);
 	munmap(ring->shared, ring->map_size);
+	process.mapped -= ring->map_size;
 	if (ring->thread)
 		munmap(ring->thread, PAGE);
 }
@@ -219,6 +233,7 @@ static int ring_make(uint32_t index, struct ring_entry *ret_ring)
 		close(fd);
 		return ret;
 	}
+	process.mapped += ret_ring->map_size;
 	ring_fill(ret_ring->shared);
 	ret_ring->thread = thread_page(index);
 	ret = ret_ring->thread ? announce_ring(fd, process.next_ring) : -ENOMEM;
@@ -373,4 +388,5 @@ void rings_after_fork(void)
 		if (process.rings[i].shared)
 			entry_leave_to_parent(&process.rings[i]);
 	process.nr_rings = 0;
+	process.mapped = 0;
 }

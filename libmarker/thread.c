@@ -148,7 +148,12 @@ static struct ring_entry *find_ring(bool is_rt)
 
 	if (is_rt)
 		return find_ring_realtime();
-	return ring_create(&entry) ? ring_take_pooled() : entry;
+	if (!ring_create(&entry))
+		return entry;
+	entry = ring_take_pooled();
+	if (!entry)
+		announce_no_ring();
+	return entry;
 }
 
 /*

@@ -54,6 +54,8 @@ enum wire_type {
 	WIRE_RING,   /* struct wire_ring, with the memfd (SCM_RIGHTS): before the ring's first stamp
 		      */
 	WIRE_OBJECT, /* struct wire_object and a path: a loaded object that has markers */
+	WIRE_NO_RING, /* the header alone: a thread gets no ring, and its markers are missing; once
+		       */
 };
 
 struct wire_header {
