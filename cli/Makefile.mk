@@ -4,7 +4,7 @@ weft_SOURCES = cli/weft.c cli/cli.h cli/cmd-doctor.c cli/cmd-list.c cli/cmd-reco
 	cli/cmd-status.c cli/cmd-setup.c cli/cmd-stop.c cli/record-daemon.c cli/record-daemon.h \
 	cli/record-figures.c cli/record-figures.h cli/record-options.c cli/record-options.h \
 	cli/record-patterns.c cli/record-patterns.h cli/record-program.c cli/record-program.h \
-	cli/rights.c cli/rights.h
+	cli/record-unmarked.c cli/record-unmarked.h cli/rights.c cli/rights.h
 weft_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ELF_CFLAGS)
 weft_LDADD =
 if WITH_VIEWER

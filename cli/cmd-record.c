@@ -25,6 +25,7 @@
 #include "cli/record-options.h"
 #include "cli/record-patterns.h"
 #include "cli/record-program.h"
+#include "cli/record-unmarked.h"
 #include "cli/rights.h"
 #include "trace/clock.h"
 
@@ -150,7 +151,7 @@ static void choose_preload(struct recorder *recorder, const char *file)
 		log_warning("record: no markers: ld.so takes no path with a space or colon: %s",
 			    path);
 		recorder->preload[0] = '\0';
-	} else if (program_why_no_preload(file, recorder->preload, why, sizeof(why))) {
+	} else if (unmarked_why_no_preload(file, recorder->preload, why, sizeof(why))) {
 		log_warning("record: libmarker is not preloaded into %s: %s", file, why);
 		recorder->preload[0] = '\0';
 	}
@@ -319,6 +320,19 @@ static int confirm(struct recorder *recorder)
 	return -1;
 }
 
+/* What the recording will not have. @answer: to its start */
+static void say_missing(struct recorder *recorder, const json_t *answer)
+{
+	char why[512];
+
+	if (*figures_text(answer, "missing"))
+		log_warning("record: %s; see 'weft doctor'", figures_text(answer, "missing"));
+	/* Said by now; from here on only what is new. */
+	snprintf(recorder->others, sizeof(recorder->others), "%s", figures_text(answer, "others"));
+	if (recorder->options.pid && unmarked_why_running(recorder->options.pid, why, sizeof(why)))
+		log_warning("record: %s", why);
+}
+
 /* Return: 0 or -1, having said why not. */
 static int start(struct recorder *recorder)
 {
@@ -351,15 +365,7 @@ static int start(struct recorder *recorder)
 		log_error("record: %s", figures_text(answer, "error"));
 	} else {
 		recorder->session = json_integer_value(json_object_get(answer, "session"));
-		if (*figures_text(answer, "missing"))
-			log_warning("record: %s; see 'weft doctor'",
-				    figures_text(answer, "missing"));
-		/* Said by now; from here on only what is new. */
-		snprintf(recorder->others, sizeof(recorder->others), "%s",
-			 figures_text(answer, "others"));
-		if (recorder->options.pid &&
-		    program_why_unmarked(recorder->options.pid, why, sizeof(why)))
-			log_warning("record: %s", why);
+		say_missing(recorder, answer);
 		ret = confirm(recorder);
 	}
 	json_decref(answer);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record-program.h - the program under `weft record`: held until recording is on, then let go; or
- * met while it runs.
+ * record-program.h - the program under `weft record`: held until recording is on, then let go.
  */
 #ifndef CLI_RECORD_PROGRAM_H
 #define CLI_RECORD_PROGRAM_H
 
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 struct held_program {
@@ -38,22 +36,5 @@ int program_let_go(struct held_program *program);
 
 /* Ends one that is still held. */
 void program_drop(struct held_program *program);
-
-/**
- * program_why_no_preload() - why libmarker cannot be preloaded into a program: the loader of
- * another architecture, or of another libc, would print that it cannot.
- * @libmarker: what would be preloaded
- * @retwhy: on 1 only
- * Return: 1; 0 when nothing speaks against it. A script is judged by its interpreter.
- */
-int program_why_no_preload(const char *file, const char *libmarker, char *retwhy,
-			   size_t retwhy_size);
-
-/**
- * program_why_unmarked() - why the markers of a program that runs already cannot be recorded.
- * @retwhy: on 1 only: what is missing and what to do
- * Return: 1; 0 when nothing speaks against it, or it cannot be told.
- */
-int program_why_unmarked(pid_t pid, char *retwhy, size_t retwhy_size);
 
 #endif
