@@ -175,6 +175,14 @@ pedantic() {
 }
 ok "the header gives no warnings with -Wshadow and -Wundef" pedantic
 
+# too_many COMPILER LANGUAGE
+too_many() {
+	echo "int main(void) { MARKER(demo, many, $(seq -s, 17)); return 0; }" |
+		"$1" -x "$2" -include marker/marker.h $include -fsyntax-only - 2>&1 | grep -q a_marker_has_at_most_16_fields
+}
+ok "a marker with 17 fields is refused, and the error says why" too_many gcc c
+ok "in C++ too" too_many g++ c++
+
 # strict COMPILER LANGUAGE STANDARD
 strict() {
 	local off

@@ -200,10 +200,18 @@ struct weft_marker_note {
 
 /* ---- From here on: how. ---- */
 
-/* The number of fields: arguments less the name. */
-#define WEFT_NR_(...) \
-	WEFT_NR2_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define WEFT_NR2_(n, a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, nr, ...) nr
+/* The number of fields: arguments less the name. Of 17 to 32 the compiler's error tells. */
+#define WEFT_NR_(...)                                                                              \
+	WEFT_NR2_(__VA_ARGS__, WEFT_TOO_MANY_, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, \
+		  1, 0)
+#define WEFT_TOO_MANY_ WEFT_TOO_MANY4_, WEFT_TOO_MANY4_, WEFT_TOO_MANY4_, WEFT_TOO_MANY4_
+#define WEFT_TOO_MANY4_                                                 \
+	a_marker_has_at_most_16_fields, a_marker_has_at_most_16_fields, \
+		a_marker_has_at_most_16_fields, a_marker_has_at_most_16_fields
+#define WEFT_NR2_(...) WEFT_NR3_(__VA_ARGS__)
+#define WEFT_NR3_(n, a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, x, y, z, A, \
+		  B, C, D, E, F, G, nr, ...)                                                       \
+	nr
 #define WEFT_JOIN_(a, b) WEFT_JOIN2_(a, b)
 #define WEFT_JOIN2_(a, b) a##b
 #define WEFT_TEXT_(a) WEFT_TEXT2_(a)
