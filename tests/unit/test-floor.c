@@ -153,7 +153,7 @@ static void test_announcements(struct bench *bench, struct producer_ring *ring)
 	ok(bench->programs.own.floor.at == now + 3, "it moves on when they have been read");
 }
 
-static void test_end(struct bench *bench, struct producer_ring *ring)
+static void test_end(struct bench *bench, struct producer_ring *ring, struct producer_ring *other)
 {
 	uint64_t now = 9000 + PATIENCE;
 
@@ -168,7 +168,15 @@ static void test_end(struct bench *bench, struct producer_ring *ring)
 	shutdown(bench->socket, SHUT_RDWR);
 	run_round(bench, now + 3);
 	programs_sweep(&bench->programs);
-	ok(cds_list_empty(&bench->programs.list), "a program that has gone is forgotten");
+	put(other, now + 4, 0);
+	run_round(bench, now + 5);
+	ok(!cds_list_empty(&bench->programs.list) && bench->drain.nr_events == 1,
+	   "a program that has closed its connection is drained while it has a ring mapped");
+	atomic_store_explicit(&other->shared->state, RING_RETIRED, memory_order_release);
+	run_round(bench, now + 6);
+	programs_sweep(&bench->programs);
+	programs_sweep(&bench->programs);
+	ok(cds_list_empty(&bench->programs.list), "with its last ring it is forgotten");
 }
 
 int main(void)
@@ -187,7 +195,7 @@ int main(void)
 	test_lanes(&bench, &ring, &other);
 	test_patience(&bench, &ring);
 	test_announcements(&bench, &ring);
-	test_end(&bench, &ring);
+	test_end(&bench, &ring, &other);
 	bench_close(&bench);
 	producer_ring_close(&ring);
 	producer_ring_close(&other);
