@@ -24,10 +24,6 @@ kernel=default
 has_tracefs || kernel=none
 trap 'rm -rf "$stress_dir"' EXIT
 
-fail() {
-	failures="$failures${failures:+; }$*"
-}
-
 # hold_stats: opens the statistics of all CPUs of our instances as soon as these are there.
 hold_stats() {
 	local instance file fd

@@ -108,10 +108,6 @@ list_points() {
 	done
 }
 
-fail() {
-	failures="$failures${failures:+; }$*"
-}
-
 check_trace() {
 	local events
 	if [ ! -e "$dir/trace" ] && grep -q 'nothing is recorded' "$dir/err"; then

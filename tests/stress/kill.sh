@@ -32,10 +32,6 @@ cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 [ -w "$cgroups/cgroup.procs" ] || cgroups=
 trap 'rm -rf "$stress_dir"' EXIT
 
-fail() {
-	failures="$failures${failures:+; }$*"
-}
-
 # start_recording: `weft record` of the counting program, in a cgroup of its own where there are such.
 start_recording() {
 	local enter=:

@@ -14,10 +14,6 @@ run=$stress_dir/run
 mkdir -m 700 "$run"
 trap 'rm -rf "$stress_dir"' EXIT
 
-fail() {
-	failures="$failures${failures:+; }$*"
-}
-
 kb_of() {
 	awk '/^(RssAnon|RssShmem)/ { kb += $2 } END { print kb + 0 }' "/proc/$1/status" 2>/dev/null
 }

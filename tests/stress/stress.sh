@@ -7,6 +7,7 @@
 #	now_ms                                                   CLOCK_MONOTONIC, rounded down to 10 ms
 #	pids_of RUN                                              the processes of a run folder
 #	run_parallel JOBS FUNCTION COUNT                         FUNCTION 1..COUNT, so many at once
+#	fail WORDS...                                            one more of $failures, which the campaign prints
 
 top_builddir=$(realpath "${top_builddir:-.}")
 top_srcdir=$(realpath "${top_srcdir:-.}")
@@ -25,6 +26,10 @@ until_true() {
 		[ $SECONDS -le $end ] || return 1
 		sleep 0.01
 	done
+}
+
+fail() {
+	failures="$failures${failures:+; }$*"
 }
 
 now_ms() {
