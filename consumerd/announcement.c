@@ -153,6 +153,7 @@ static int take_ring(struct program *program, const struct wire_ring *wire, int 
 	ring->number = wire->ring;
 	*place = ring;
 	program->entrance->nr_rings++;
+	/* Relaxed: a figure for people. */
 	atomic_store_explicit(&program->nr_rings, (uint32_t)program->rings.nr,
 			      memory_order_relaxed);
 	return 1;

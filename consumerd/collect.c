@@ -43,6 +43,7 @@
 #define KERNEL_FULL_BYTES (4u << 20)
 /* At a session's end, how long a thread inside a marker is waited for. */
 #define LAST_ROUNDS 50
+/* Of the collector's thread: see raise_priority(). */
 #define NICE (-5)
 #define SLICE_NS 500000
 
@@ -408,9 +409,11 @@ static int run_release(struct collector *collector, void *arg)
 	collector->next_anchor_ns = collector->map.last.monotonic_ns + FIRST_ANCHOR_NS;
 	now = last_rounds(collector);
 	session_drain_rest(session, now);
-	cds_list_for_each_entry(program, &collector->programs.list,
-				node) if (program_is_for(program, session))
-		drain_untold(&collector->drain, program, slot, now, true);
+	cds_list_for_each_entry(program, &collector->programs.list, node)
+	{
+		if (program_is_for(program, session))
+			drain_untold(&collector->drain, program, slot, now, true);
+	}
 	collector->sessions[slot] = NULL;
 	programs_forget_slot(&collector->programs, slot);
 	session_finish(session, now);
@@ -484,6 +487,7 @@ static void *collector_main(void *arg)
 {
 	struct collector *collector = arg;
 
+	/* Release pairs with the acquire in collector_start(); only the number matters. */
 	atomic_store_explicit(&collector->tid, gettid(), memory_order_release);
 	raise_priority();
 	while (!collector->is_ending) {

@@ -369,6 +369,7 @@ static void sweep_rings(struct program *program)
 	program->rings.nr = kept;
 	if (!kept && program->fd < 0)
 		program->is_gone = true; /* connected anew, or without threads */
+	/* Relaxed: a figure for people. */
 	atomic_store_explicit(&program->nr_rings, (uint32_t)kept, memory_order_relaxed);
 }
 
@@ -379,6 +380,7 @@ static void remove_program(struct programs *programs, struct program *program)
 	synchronize_rcu();
 	program->entrance->nr--;
 	program_destroy(program);
+	/* Relaxed: see is_full(). */
 	atomic_fetch_sub_explicit(&programs->nr, 1, memory_order_relaxed);
 }
 

@@ -438,6 +438,7 @@ static json_t *list_programs(const struct recordings *recordings)
 	struct program *program;
 
 	rcu_read_lock();
+	/* Relaxed: figures for people. */
 	cds_list_for_each_entry_rcu(program, &programs->list, node)
 	{
 		json_array_append_new(

@@ -324,6 +324,7 @@ void session_publish_stats(struct session *session)
 {
 	struct trace_writer_totals totals = output_totals(&session->output);
 
+	/* Relaxed, all: see struct session_stats. */
 	atomic_store_explicit(&session->stats.events, totals.events, memory_order_relaxed);
 	atomic_store_explicit(&session->stats.discarded, totals.discarded, memory_order_relaxed);
 	atomic_store_explicit(&session->stats.bytes, totals.bytes, memory_order_relaxed);
