@@ -28,9 +28,11 @@
  * other. */
 #define MAX_RETRIES 100
 #define RETRY_US 1000
-/* Signals, the listening socket, other users' places, and the programs that detached recordings
- * end with. */
-#define NR_OTHER_FDS (3 + SESSION_MAX)
+/* Without a descriptor for it, a connection is taken in so much later. */
+#define SHORT_PAUSE_MS 50
+/* Signals, the listening socket, other users' places. Then come clients, and the programs that
+ * detached recordings end with. */
+#define NR_FIXED_FDS 3
 
 struct client {
 	int fd;
@@ -47,6 +49,7 @@ struct control {
 	uint32_t nr_clients;
 	struct recordings recordings;
 	bool exit_when_idle, had_client;
+	bool is_short; /* of what takes a connection in: they wait for a moment */
 };
 
 static int open_signals(void)
@@ -116,8 +119,10 @@ static void accept_client(struct control *control)
 	char *line;
 	int fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	if (fd < 0)
+	if (fd < 0) {
+		control->is_short = errno != EAGAIN && errno != EINTR && errno != ECONNABORTED;
 		return;
+	}
 	line = malloc(MAX_LINE);
 	if (!line || control->nr_clients == MAX_CLIENTS ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
@@ -258,39 +263,48 @@ static bool is_idle(const struct control *control)
 static int wait_for_work(struct control *control, struct pollfd *fds)
 {
 	int pid_fds[SESSION_MAX], timeout = requests_watch(&control->recordings, pid_fds);
-	int places_ms = places_timeout_ms(control->recordings.places);
+	int places_ms = places_timeout_ms(control->recordings.places), ret;
+	nfds_t nr = NR_FIXED_FDS;
 
 	fds[0] = (struct pollfd){.fd = control->signal_fd, .events = POLLIN};
-	fds[1] = (struct pollfd){.fd = control->listen_fd, .events = POLLIN};
+	/* It would be ready at once, over and over. */
+	fds[1] = (struct pollfd){.fd = control->is_short ? -1 : control->listen_fd,
+				 .events = POLLIN};
+	if (control->is_short && (timeout < 0 || timeout > SHORT_PAUSE_MS))
+		timeout = SHORT_PAUSE_MS;
 	if (places_ms >= 0 && (timeout < 0 || places_ms < timeout))
 		timeout = places_ms;
 	fds[2] = (struct pollfd){
 		.fd = places_fd(control->recordings.places),
 		.events = POLLIN,
 	};
-	for (uint32_t i = 0; i < SESSION_MAX; i++)
-		fds[3 + i] = (struct pollfd){.fd = pid_fds[i], .events = POLLIN};
 	for (uint32_t i = 0; i < control->nr_clients; i++)
-		fds[NR_OTHER_FDS + i] =
-			(struct pollfd){.fd = control->clients[i].fd, .events = POLLIN};
-	return poll(fds, NR_OTHER_FDS + control->nr_clients,
-		    is_idle(control) ? FIRST_IDLE_MS : timeout);
+		fds[nr++] = (struct pollfd){.fd = control->clients[i].fd, .events = POLLIN};
+	/* Only to wake; and no more than there are, for poll() takes no more than may be open. */
+	for (uint32_t i = 0; i < SESSION_MAX; i++)
+		if (pid_fds[i] >= 0)
+			fds[nr++] = (struct pollfd){.fd = pid_fds[i], .events = POLLIN};
+	ret = poll(fds, nr, is_idle(control) && !control->is_short ? FIRST_IDLE_MS : timeout);
+	if (ret < 0 && errno != EINTR)
+		usleep(SHORT_PAUSE_MS * 1000);
+	return ret;
 }
 
 void control_run(struct control *control)
 {
-	struct pollfd fds[NR_OTHER_FDS + MAX_CLIENTS];
+	struct pollfd fds[NR_FIXED_FDS + MAX_CLIENTS + SESSION_MAX];
 	int ret;
 
 	for (;;) {
 		if (is_idle(control) && control->had_client)
 			return;
 		ret = wait_for_work(control, fds);
-		if (fds[0].revents || (ret == 0 && is_idle(control)))
+		if (fds[0].revents || (ret == 0 && is_idle(control) && !control->is_short))
 			return;
+		control->is_short = false;
 		/* From the last on, for dropping one moves the last into its place. */
 		for (uint32_t i = control->nr_clients; i-- > 0;)
-			if (fds[NR_OTHER_FDS + i].revents &&
+			if (fds[NR_FIXED_FDS + i].revents &&
 			    serve_client(control, &control->clients[i]) < 0)
 				drop_client(control, i);
 		requests_expire(&control->recordings);

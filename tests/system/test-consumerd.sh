@@ -58,7 +58,7 @@ kill "$(sed -n 's/^pid //p' out)"
 # ---- what it is told
 if command -v python3 >/dev/null; then
 	cat >talk.py <<-'END'
-		import json, os, socket, sys
+		import json, os, resource, socket, sys, time
 		def ask(line):
 		    s = socket.socket(socket.AF_UNIX)
 		    s.connect(os.environ["WEFT_RUNDIR"] + "/control.sock")
@@ -77,16 +77,36 @@ if command -v python3 >/dev/null; then
 		refused = sum(1 for a in answers if a and json.loads(a)["ok"] is False)
 		print(refused == len(bad))
 		print(ask(b"x" * 200000) == b"")
-		print(json.loads(ask(b'{"command":"list"}\n'))["pid"] == int(sys.argv[1]))
+		daemon = int(sys.argv[1])
+		print(json.loads(ask(b'{"command":"list"}\n'))["pid"] == daemon)
+		# ---- without a descriptor for who comes
+		limits = resource.prlimit(daemon, resource.RLIMIT_NOFILE)
+		resource.prlimit(daemon, resource.RLIMIT_NOFILE, (8, limits[1]))
+		crowd = [socket.socket(socket.AF_UNIX) for i in range(8)]
+		for s in crowd:
+		    s.connect("run/control.sock")
+		def ticks():
+		    return sum(map(int, open(f"/proc/{daemon}/stat").read().split(") ")[1].split()[11:13]))
+		time.sleep(0.2)
+		before = ticks()
+		time.sleep(1)
+		print(ticks() - before < os.sysconf("SC_CLK_TCK") // 4)
+		resource.prlimit(daemon, resource.RLIMIT_NOFILE, limits)
+		crowd[-1].sendall(b'{"command":"list"}\n')
+		print(json.loads(crowd[-1].makefile("rb").readline())["pid"] == daemon)
 	END
 	python3 talk.py $daemon >talked 2>&1
 	is "each request that makes no sense is refused with a sentence" "$(sed -n 1p talked)" True
 	is "a line without end loses its connection" "$(sed -n 2p talked)" True
 	is "it still answers afterwards" "$(sed -n 3p talked)" True
+	is "without a descriptor for those who come, it waits and does not spin" "$(sed -n 4p talked)" True
+	is "and takes them in once it has one" "$(sed -n 5p talked)" True
 else
 	skip "each request that makes no sense is refused with a sentence" "no python3"
 	skip "a line without end loses its connection" "no python3"
 	skip "it still answers afterwards" "no python3"
+	skip "without a descriptor for those who come, it waits and does not spin" "no python3"
+	skip "and takes them in once it has one" "no python3"
 fi
 
 # ---- its own end
