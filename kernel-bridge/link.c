@@ -70,7 +70,8 @@ int link_connect(const char *path)
 	return -error;
 }
 
-/* One message of that kind. Return: 0, -EPIPE when there is nobody, -EPROTO, -ETIMEDOUT. */
+/* One message of that kind. Return: 0, -EPIPE when there is nobody, -EMFILE, -EPROTO, -ETIMEDOUT.
+ */
 static int receive(int socket, enum bridge_kind kind, void *message, size_t size, int *ret_fds)
 {
 	bool is_open = kind == BRIDGE_OPEN || kind == BRIDGE_STREAM;
@@ -86,7 +87,7 @@ static int receive(int socket, enum bridge_kind kind, void *message, size_t size
 		return ret < 0 ? -errno : -ETIMEDOUT;
 	got = bridge_receive(socket, MSG_DONTWAIT, message, size, ret_fds);
 	if (got <= 0)
-		return got == -EPROTO ? -EPROTO : -EPIPE;
+		return got == -EPROTO || got == -EMFILE ? (int)got : -EPIPE;
 	ret = bridge_check_head(message, (size_t)got);
 	/* Kind 0: it did not understand us, and says so. */
 	if (ret == 0 && ((size_t)got != size || (head->kind != kind && head->kind != 0)))

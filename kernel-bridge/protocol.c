@@ -119,8 +119,11 @@ long bridge_receive(int socket, int flags, void *buffer, size_t capacity, int *r
 		return -errno;
 	if (ret_fds)
 		ret = take_fds(&header, ret_fds);
-	/* Without room for them the kernel drops descriptors by itself, which nobody asked for. */
-	if (header.msg_flags & MSG_TRUNC || (ret_fds && header.msg_flags & MSG_CTRUNC))
+	/* The kernel drops descriptors by itself: there were more than anybody asked for, or no
+	 * more may be open here. */
+	if (ret_fds && header.msg_flags & MSG_CTRUNC)
+		ret = ret_fds[BRIDGE_MAX_FDS - 1] < 0 ? -EMFILE : -EPROTO;
+	if (header.msg_flags & MSG_TRUNC)
 		ret = -EPROTO;
 	if (ret < 0) {
 		drop_fds(ret_fds ? ret_fds : (int[BRIDGE_MAX_FDS]){-1, -1});

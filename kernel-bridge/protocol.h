@@ -125,7 +125,8 @@ int bridge_send(int socket, const void *message, size_t size, const int *fds, in
  * @flags: of recvmsg()
  * @ret_fds: BRIDGE_MAX_FDS, close-on-exec and the caller's; -1 where there is none; NULL: none are
  * taken, what comes is closed
- * Return: bytes; 0 when the other side is gone; -EPROTO when it did not fit; -errno.
+ * Return: bytes; 0 when the other side is gone; -EPROTO when it did not fit; -EMFILE
+ * when its descriptors found no place here; -errno.
  */
 long bridge_receive(int socket, int flags, void *buffer, size_t capacity, int *ret_fds);
 

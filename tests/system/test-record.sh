@@ -368,6 +368,11 @@ ok "what could not be written for it is counted" grep -Eq '^limited: .* [1-9][0-
 "$WEFT" dump limited >dumped
 ok "what was written before can be read" test "$(wc -l <dumped)" -gt 100
 
+for files in 16 18 20 22; do
+	(ulimit -n $files && WEFT_RUNDIR=$tap_dir/few-run$files "$WEFT" record -o few$files -- true) 2>&1
+done >err
+is "without a descriptor for the kernel's buffers, that is what is said" "$(grep -c 'Protocol error' err)" 0
+
 # ---- a full disk
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	mkdir small
