@@ -96,7 +96,8 @@ static int say_locked(const char *folder, int error, bool is_background)
 	struct folder_holder holder;
 
 	if (error != -EWOULDBLOCK) {
-		log_error("cannot lock %s: %s", folder, strerror(-error));
+		log_error("cannot lock %s: %s; remove it, if nothing is being recorded", folder,
+			  strerror(-error));
 		return 1;
 	}
 	if (folder_lock_holder(folder, &holder) == 0 && holder.uid != geteuid()) {
@@ -204,7 +205,8 @@ static int serve(const struct options *options, const char *folder, int ready_fd
 			collector_destroy(collector);
 	}
 	if (ret < 0) {
-		log_error("cannot use %s: %s", folder, strerror(-ret));
+		log_error("cannot use %s: %s; remove it, if nothing is being recorded", folder,
+			  strerror(-ret));
 		return 1;
 	}
 	if (geteuid() == 0 && control_serve_others(control, folder) < 0)

@@ -16,6 +16,10 @@ generation() {
 	od -A n -t u4 -N 4 "$WEFT_RUNDIR/control" | tr -d ' '
 }
 
+mkdir -m 700 broken
+: >broken/control
+WEFT_RUNDIR=$tap_dir/broken "$CONSUMERD" --foreground 2>err
+is "of a folder that it cannot use it says what to do" "$? $(grep -c 'cannot use .*/broken: .*; remove it' err)" "1 1"
 ok "--help tells the options" sh -c "'$CONSUMERD' --help | grep -q -- --exit-when-idle"
 "$CONSUMERD" --nonsense >/dev/null 2>&1
 is "an option that does not exist is a mistake" $? 2
