@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# In the traced program: needs nothing but libc, exports one versioned symbol.
+# In the traced program: needs nothing but libc, exports one versioned symbol and wraps two of libc's (confine.c).
 lib_LTLIBRARIES += libmarker.la
-libmarker_la_SOURCES = libmarker/announce.c libmarker/decide.c libmarker/internal.h \
+libmarker_la_SOURCES = libmarker/announce.c libmarker/confine.c libmarker/decide.c libmarker/internal.h \
 	libmarker/names.h libmarker/note.c libmarker/note.h libmarker/process.c \
 	libmarker/registry.c libmarker/rendezvous.c libmarker/rendezvous.h \
 	libmarker/ring-write.c libmarker/ring.h libmarker/rings.c libmarker/thread.c \
@@ -49,6 +49,10 @@ tests_system_marker_life_LDFLAGS = -pthread
 tests_system_marker_life_LDADD = -ldl
 dist_check_SCRIPTS += tests/system/test-marker-life.sh
 EXTRA_DIST += tests/system/marker-plugin.c
+check_PROGRAMS += tests/system/marker-confined
+tests_system_marker_confined_SOURCES = tests/system/marker-confined.c
+tests_system_marker_confined_LDFLAGS = -pthread
+dist_check_SCRIPTS += tests/system/test-marker-confined.sh
 check_PROGRAMS += tests/system/handover
 tests_system_handover_SOURCES = tests/system/handover.c
 tests_system_handover_LDFLAGS = -pthread

@@ -56,11 +56,29 @@ static int place_parse(struct weft_marker_place *place, struct note_class *ret_c
 	return note_parse(&source, ret_class);
 }
 
+static bool needs_class(const struct note_class *class)
+{
+	return class->kind != WEFT_MARKER_ENABLED_KIND && class->kind != WEFT_MARKER_THREAD_KIND;
+}
+
+/* As far as can be told without asking the kernel. */
+static bool is_announced(const struct weft_marker_place *place, const struct note_class *class)
+{
+	/* Relaxed: see announce_connect(). */
+	return process.instance &&
+	       process.instance ==
+		       atomic_load_explicit(&process.control->instance, memory_order_relaxed) &&
+	       (!needs_class(class) || place->event_class >= process.first_class);
+}
+
 /* Connection, objects, class. Return: 0, -EAGAIN, -errno. */
 static int place_announce(struct weft_marker_place *place, const struct note_class *class)
 {
-	int ret = announce_connect();
+	int ret;
 
+	if (process_is_confined())
+		return is_announced(place, class) ? 0 : -EAGAIN;
+	ret = announce_connect();
 	if (ret)
 		return ret;
 	if (process.clock != process.wish.clock) {
@@ -69,11 +87,8 @@ static int place_announce(struct weft_marker_place *place, const struct note_cla
 		rings_invalidate();
 	}
 	ret = registry_announce();
-	if (ret || class->kind == WEFT_MARKER_ENABLED_KIND ||
-	    class->kind == WEFT_MARKER_THREAD_KIND)
+	if (ret || !needs_class(class) || place->event_class >= process.first_class)
 		return ret;
-	if (place->event_class >= process.first_class)
-		return 0;
 	ret = announce_class(process.next_class, class);
 	if (!ret)
 		place->event_class = process.next_class++;
@@ -98,6 +113,8 @@ static enum decision decide_locked(struct weft_marker_place *place, uint32_t gen
 	ret = place_announce(place, &class);
 	if (ret == -EPIPE || ret == -ENOTCONN)
 		ret = place_announce(place, &class); /* once more, on a new connection */
+	if (ret == -EAGAIN && process_is_confined())
+		return DECIDED_LATER;
 	if (ret == -EAGAIN) {
 		process.retry_ns = decide_now_ns() + RETRY_NS;
 		return DECIDED_LATER;
@@ -109,17 +126,11 @@ static enum decision decide_locked(struct weft_marker_place *place, uint32_t gen
 	return DECIDED_ON;
 }
 
-enum decision decide(struct weft_marker_place *place, uint32_t generation)
+/* Under the lock; the answer also into the place's words. */
+static enum decision settle(struct weft_marker_place *place, uint32_t generation)
 {
-	enum decision decision;
-	struct guard guard;
+	enum decision decision = decide_locked(place, generation);
 
-	if (process.retry_ns && decide_now_ns() < process.retry_ns)
-		return DECIDED_LATER;
-	if (!guard_enter(&guard, LOCK_TRIES))
-		return DECIDED_LATER;
-	process.retry_ns = 0;
-	decision = decide_locked(place, generation);
 	/* Release pairs with the acquire in weft_marker_is_wanted_(): its class's number, and the
 	 * lanes that a new connection took away, before the word. */
 	if (decision == DECIDED_ON)
@@ -128,27 +139,61 @@ enum decision decide(struct weft_marker_place *place, uint32_t generation)
 	else if (decision == DECIDED_OFF)
 		atomic_store_explicit((_Atomic uint32_t *)&place->off_generation, generation,
 				      memory_order_relaxed);
+	return decision;
+}
+
+void decide_settle(struct weft_marker_place *place, uint32_t generation)
+{
+	(void)settle(place, generation);
+}
+
+enum decision decide(struct weft_marker_place *place, uint32_t generation)
+{
+	enum decision decision;
+	struct guard guard;
+
+	if (process.retry_ns && !process_is_confined() && decide_now_ns() < process.retry_ns)
+		return DECIDED_LATER;
+	if (!guard_enter(&guard, LOCK_TRIES))
+		return DECIDED_LATER;
+	process.retry_ns = 0;
+	decision = settle(place, generation);
 	guard_leave(&guard);
 	return decision;
 }
 
+static void prepare_locked(uint32_t generation, bool is_last)
+{
+	if (!control_read(generation) || announce_connect())
+		return;
+	if (process.clock != process.wish.clock) {
+		process.clock = process.wish.clock;
+		rings_invalidate();
+	}
+	if (registry_announce())
+		return;
+	if (is_last)
+		registry_settle_places(generation);
+	ring_prepare_pool(PREFAULT_ALL);
+}
+
 /* At the start of a program that is already being recorded: everything ready before its first
- * marker. Failure shows at the first marker. */
-void decide_prepare(void)
+ * marker. Failure shows at the first marker. @is_last: nothing can be announced later. Return: is
+ * it recorded? */
+bool decide_prepare(bool is_last)
 {
 	struct guard guard;
 	uint32_t generation;
+	bool is_ready;
 
 	/* Acquire: see control_read(). */
 	generation = atomic_load_explicit(&process.control->generation, memory_order_acquire);
 	if (!generation || !guard_enter(&guard, LOCK_TRIES))
-		return;
-	if (control_read(generation) && !announce_connect()) {
-		process.clock = process.wish.clock;
-		if (!registry_announce())
-			ring_prepare_pool(PREFAULT_ALL);
-	}
+		return false;
+	prepare_locked(generation, is_last);
+	is_ready = process.socket >= 0;
 	guard_leave(&guard);
+	return is_ready;
 }
 
 static uint8_t place_kind(const struct weft_marker_place *place)
@@ -163,9 +208,10 @@ int decide_is_enabled(struct weft_marker_place *place, uint32_t generation)
 	int saved_errno = errno;
 	enum decision decision;
 
-	if (!process_check())
-		return 0;
-	decision = decide(place, generation);
+	if (process_check())
+		decision = decide(place, generation);
+	else
+		decision = process_is_confined() ? DECIDED_LATER : DECIDED_OFF;
 	if (decision == DECIDED_LATER && place_kind(place) != WEFT_MARKER_ENABLED_KIND)
 		process_count_discarded();
 	errno = saved_errno;

@@ -11,6 +11,7 @@
  *	announce.c    the socket to consumerd: connection, classes, objects, rings
  *	rings.c       memfds made, mapped, pooled, given up; what a fork does to them
  *	thread.c      a thread's ring: claimed at its first marker, retired at its end
+ *	confine.c     seccomp: after it no system call of ours
  *	ring-write.c  the fast path, nesting, discarding
  */
 #ifndef LIBMARKER_INTERNAL_H
@@ -96,6 +97,10 @@ struct process {
 	uint32_t no_ring_world; /* it was told in that one that a thread gets none */
 	size_t mapped;		/* bytes of address space that rings take */
 	uint64_t reconnect_ns; /* when a thread without a ring last tried to */
+	_Atomic bool is_confined; /* no system call, no new mapping (confine.c) */
+	bool has_no_clock;	  /* nor can threads that have no ring yet read the counter */
+	struct ring_lane *loss;	  /* where what is discarded then is counted */
+	uint32_t loss_world;
 	char folder[RENDEZVOUS_MAX_PATH];
 	struct control_page *control; /* read-only */
 	struct object *objects;
@@ -119,13 +124,16 @@ extern struct thread thread_none;
  */
 struct guard {
 	sigset_t signals;
+	bool is_masked;
 	int saved_errno;
 };
 bool guard_enter(struct guard *guard, unsigned tries);
+void guard_unmask(struct guard *guard); /* the lock stays held */
 void guard_leave(struct guard *guard);
 
 /* registry.c; under the lock */
 int registry_announce(void);
+void registry_settle_places(uint32_t generation);
 void registry_forget_places(void);
 void registry_after_fork(void);
 
@@ -150,6 +158,7 @@ struct ring_entry *ring_take_pooled(void);
 struct ring_lane *ring_lane_of(struct ring_shared *shared, uint32_t lane);
 void ring_arm(struct ring_entry *entry);
 void rings_invalidate(void);
+void ring_disarm(struct thread *thread);
 bool rings_kick_others(void);
 void rings_after_fork(void);
 void rings_fork_child(void);
@@ -158,10 +167,12 @@ void rings_fork_child(void);
 bool thread_claim(uintptr_t frame, bool is_prepared);
 int thread_setup(void);
 void thread_tell_discarded(void);
+void thread_prepare_loss(void);
 void thread_name(struct weft_marker_place *place, const char *name);
 
 /* process.c */
 bool process_check(void);
+bool process_is_confined(void);
 bool process_setup(void);
 void process_count_discarded(void);
 
@@ -181,8 +192,13 @@ enum decision {
 	DECIDED_LATER, /* wanted, but it cannot be announced just now */
 };
 enum decision decide(struct weft_marker_place *place, uint32_t generation);
-void decide_prepare(void);
+void decide_settle(struct weft_marker_place *place, uint32_t generation);
+bool decide_prepare(bool is_last);
 uint64_t decide_now_ns(void);
 int decide_is_enabled(struct weft_marker_place *place, uint32_t generation);
+
+/* confine.c */
+extern __thread bool thread_has_no_clock __attribute__((tls_model("initial-exec")));
+bool confine_is_inherited(void);
 
 #endif

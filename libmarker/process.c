@@ -23,6 +23,13 @@ static _Atomic uint32_t lock;
 
 #define LOCK_WAIT_NS 1000000
 
+bool process_is_confined(void)
+{
+	/* Relaxed: set by the thread itself, or in another thread's name just before the kernel
+	 * begins to refuse. */
+	return atomic_load_explicit(&process.is_confined, memory_order_relaxed);
+}
+
 static bool lock_take(unsigned tries)
 {
 	uint32_t expected = 0;
@@ -31,7 +38,7 @@ static bool lock_take(unsigned tries)
 	if (atomic_compare_exchange_strong_explicit(&lock, &expected, 1, memory_order_acquire,
 						    memory_order_relaxed))
 		return true;
-	while (tries--) {
+	while (tries-- && !process_is_confined()) {
 		struct timespec timeout = {.tv_nsec = LOCK_WAIT_NS};
 
 		if (!atomic_exchange_explicit(&lock, 2, memory_order_acquire))
@@ -43,7 +50,8 @@ static bool lock_take(unsigned tries)
 
 static void lock_give(void)
 {
-	if (atomic_exchange_explicit(&lock, 0, memory_order_release) == 2)
+	/* Where it may not be woken, a waiter's time runs out. */
+	if (atomic_exchange_explicit(&lock, 0, memory_order_release) == 2 && !process_is_confined())
 		syscall(SYS_futex, &lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
@@ -97,6 +105,7 @@ static void process_after_fork(void)
 	process.instance = 0;
 	process.failed_generation = 0;
 	process.retry_ns = 0;
+	process.loss = NULL;
 	atomic_store_explicit(&process.discarded, 0, memory_order_relaxed);
 	thread_self = &thread_none;
 	register_membarrier();
@@ -125,9 +134,19 @@ static bool canary_check(void)
 	return expected == 1;
 }
 
+/* A child of a process that may make no system call cannot clean up, and records nothing. */
+static bool canary_is_whole(void)
+{
+	_Atomic uint32_t *canary = atomic_load_explicit(&process.canary, memory_order_acquire);
+
+	return canary && atomic_load_explicit(canary, memory_order_acquire) == 1;
+}
+
 bool process_check(void)
 {
-	return process.is_ready && canary_check();
+	if (!process.is_ready)
+		return false;
+	return unlikely(process_is_confined()) ? canary_is_whole() : canary_check();
 }
 
 bool guard_enter(struct guard *guard, unsigned tries)
@@ -135,11 +154,17 @@ bool guard_enter(struct guard *guard, unsigned tries)
 	sigset_t all;
 
 	guard->saved_errno = errno;
+	guard->is_masked = false;
+	/* A handler that leaves by siglongjmp then takes the lock with it: markers that need it are
+	 * discarded from there on. */
+	if (unlikely(process_is_confined()))
+		return canary_is_whole() && lock_take(0);
 	/* A handler that leaves by siglongjmp must not take the lock with it, nor one that forks
 	 * bring us into a child between the look at the canary and the lock. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &guard->signals);
 	/* In a child the lock may seem held, by a thread of the parent. */
+	guard->is_masked = true;
 	if (canary_make() && canary_check() && lock_take(tries))
 		return true;
 	pthread_sigmask(SIG_SETMASK, &guard->signals, NULL);
@@ -147,10 +172,17 @@ bool guard_enter(struct guard *guard, unsigned tries)
 	return false;
 }
 
+void guard_unmask(struct guard *guard)
+{
+	if (guard->is_masked)
+		pthread_sigmask(SIG_SETMASK, &guard->signals, NULL);
+	guard->is_masked = false;
+}
+
 void guard_leave(struct guard *guard)
 {
 	lock_give();
-	pthread_sigmask(SIG_SETMASK, &guard->signals, NULL);
+	guard_unmask(guard);
 	errno = guard->saved_errno;
 }
 
@@ -179,9 +211,17 @@ bool process_setup(void)
 
 void process_count_discarded(void)
 {
-	uint64_t ticks = ring_ticks(process.clock);
-	uint64_t none = 0;
+	uint64_t ticks, none = 0;
 
+	if (unlikely(process_is_confined())) {
+		/* Perhaps without a clock; since when, thread_prepare_loss() has said. Release
+		 * pairs with the acquire in ring_lane_look(). */
+		if (process.loss)
+			atomic_fetch_add_explicit(&process.loss->discarded, 1,
+						  memory_order_release);
+		return;
+	}
+	ticks = ring_ticks(process.clock);
 	/* Relaxed: one number; its times are a hint of where it belongs. */
 	atomic_compare_exchange_strong_explicit(&process.discard_begin, &none, ticks,
 						memory_order_relaxed, memory_order_relaxed);

@@ -96,6 +96,25 @@ void registry_after_fork(void)
 	forget_places(true);
 }
 
+/* Each place's answer in that generation, while there may still be a message about it. */
+void registry_settle_places(uint32_t generation)
+{
+	for (uint32_t i = 0; i < MAX_OBJECTS; i++) {
+		const struct object *object = &process.objects[i];
+		struct note_view note;
+		size_t offset = 0;
+
+		if (!object->page)
+			continue;
+		while (next_note(object->notes, object->notes_size, &offset, &note)) {
+			const struct weft_marker_note *desc = (const void *)note.desc;
+
+			if (is_place(&note))
+				decide_settle(follow(&desc->to_place), generation);
+		}
+	}
+}
+
 int registry_announce(void)
 {
 	for (uint32_t i = 0; i < MAX_OBJECTS; i++) {
@@ -265,6 +284,8 @@ static void register_objects(void)
 	struct object object;
 
 	while (dl_iterate_phdr(visit, &object)) {
+		if (process_is_confined() || (!process.is_ready && confine_is_inherited()))
+			return;
 		if (!object.path[0])
 			program_path(&object);
 		if (!object_register(&object))
@@ -317,7 +338,7 @@ __attribute__((constructor)) static void registry_start(void)
 		return;
 	register_objects();
 	if (process.is_ready)
-		decide_prepare();
+		decide_prepare(false);
 }
 
 __attribute__((destructor)) static void registry_end(void)

@@ -207,6 +207,9 @@ bool ring_is_left_over(uint64_t writing, uintptr_t frame)
 	uintptr_t begin, end;
 	stack_t stack;
 
+	/* Alive, then, which costs a lane where it is not so. */
+	if (process_is_confined())
+		return false;
 	if (sigaltstack(NULL, &stack) || (stack.ss_flags & SS_DISABLE))
 		return frame >= writing;
 	begin = (uintptr_t)stack.ss_sp;
@@ -267,8 +270,11 @@ reserve_slow(struct weft_marker_place *place, uint32_t size, uint32_t generation
 	enum decision decision;
 	bool was_on;
 
-	if (!process_check())
+	if (!process_check() || thread_has_no_clock) {
+		if (process_is_confined())
+			process_count_discarded();
 		return no_slot;
+	}
 	was_on = __atomic_load_n(&place->on_generation, __ATOMIC_ACQUIRE) == generation;
 	decision = get_ready(place, generation, frame);
 	/* The claim has connected anew: the place has to be announced there first. */

@@ -311,11 +311,12 @@ struct ring_entry *ring_take_pooled(void)
 	return NULL;
 }
 
-static void entry_disarm(struct ring_entry *entry)
+/* Its owner takes the slow path next. */
+void ring_disarm(struct thread *thread)
 {
 	/* Release: see the acquire in weft_marker_is_wanted_(). Lane 0 decides. */
 	for (uint32_t i = 0; i < RING_NR_LANES; i++)
-		__atomic_store_n(&entry->thread->lanes[i].lane, NULL, __ATOMIC_RELEASE);
+		__atomic_store_n(&thread->lanes[i].lane, NULL, __ATOMIC_RELEASE);
 }
 
 /* Every owner takes the slow path next and claims anew; rings of the pool are given up now. */
@@ -330,7 +331,7 @@ void rings_invalidate(void)
 		if (atomic_exchange_explicit(&entry->is_pooled, 0, memory_order_acquire))
 			ring_destroy(entry);
 		else
-			entry_disarm(entry);
+			ring_disarm(entry->thread);
 	}
 }
 
@@ -347,7 +348,7 @@ bool rings_kick_others(void)
 		if (!entry->shared || entry->thread == thread_self ||
 		    atomic_load_explicit(&entry->is_pooled, memory_order_relaxed))
 			continue;
-		entry_disarm(entry);
+		ring_disarm(entry->thread);
 		is_any = true;
 	}
 	return is_any;
@@ -376,6 +377,8 @@ static void entry_leave_to_parent(struct ring_entry *entry)
 /* In a child of fork(), by the thread that forked. */
 void rings_fork_child(void)
 {
+	if (process_is_confined())
+		return;
 	for (uint32_t i = 0; i < process.nr_rings; i++)
 		if (process.rings[i].shared && process.rings[i].thread == thread_self)
 			entry_leave_to_parent(&process.rings[i]);

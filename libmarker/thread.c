@@ -43,6 +43,17 @@ static struct ring_entry *own_entry(void)
 	return entry->shared && entry->thread == thread_self ? entry : NULL;
 }
 
+/* Without a call to the kernel: the mapping stays. */
+static void retire_mapped(void)
+{
+	struct ring_entry *entry = own_entry();
+
+	thread_self = &thread_none;
+	/* Release pairs with the acquire in ring_reader_owner(): every record before "retired". */
+	if (entry)
+		atomic_store_explicit(&entry->shared->state, RING_RETIRED, memory_order_release);
+}
+
 /* The key's value counts the rounds of destructors. */
 static void thread_exit(void *rounds)
 {
@@ -52,7 +63,13 @@ static void thread_exit(void *rounds)
 	if ((uintptr_t)rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1 &&
 	    !pthread_setspecific(process.key, (void *)((uintptr_t)rounds + 1)))
 		return;
-	if (!process_check() || !guard_enter(&guard, LOCK_TRIES_AT_EXIT))
+	if (!process_check())
+		return;
+	if (process_is_confined()) {
+		retire_mapped();
+		return;
+	}
+	if (!guard_enter(&guard, LOCK_TRIES_AT_EXIT))
 		return;
 	entry = own_entry();
 	thread_self = &thread_none;
@@ -95,15 +112,41 @@ static void take_over_discarded(struct ring_entry *entry)
 	writer->limit = 0;
 }
 
-static void become_owner(struct ring_entry *entry)
+/* The library knows the thread's number, and tells it as the owner of such a mutex. */
+static pid_t tid_unasked(void)
+{
+#ifdef __GLIBC__
+	pthread_mutex_t mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+	pid_t tid = 0;
+
+	if (!pthread_mutex_lock(&mutex)) {
+		tid = mutex.__data.__owner;
+		pthread_mutex_unlock(&mutex);
+	}
+	return tid;
+#else
+	return 0;
+#endif
+}
+
+/* In this thread's name. */
+static void own_ring(struct ring_entry *entry)
 {
 	struct ring_shared *shared = entry->shared;
+	bool is_confined = process_is_confined();
+	pid_t tid = is_confined ? tid_unasked() : (pid_t)syscall(SYS_gettid);
 
 	take_over_discarded(entry);
-	prctl(PR_GET_NAME, shared->comm);
-	atomic_store_explicit(&shared->vtid, syscall(SYS_gettid), memory_order_relaxed);
+	if (!is_confined)
+		prctl(PR_GET_NAME, shared->comm);
+	atomic_store_explicit(&shared->vtid, tid, memory_order_relaxed);
 	/* Release pairs with the acquire in ring_reader_owner(): tid and name before "owned". */
 	atomic_store_explicit(&shared->state, RING_OWNED, memory_order_release);
+}
+
+static void become_owner(struct ring_entry *entry)
+{
+	own_ring(entry);
 	thread_self = entry->thread;
 	pthread_setspecific(process.key, (void *)(uintptr_t)1);
 }
@@ -200,12 +243,35 @@ static bool claim_locked(uintptr_t frame, bool is_rt, struct ring_entry *ret_new
 	return true;
 }
 
-bool thread_claim(uintptr_t frame, bool is_prepared)
+/* Where no system call may be made: its own ring again, or one that was made before. */
+static bool claim_confined(void)
 {
-	bool is_rt = is_realtime() && !is_prepared, is_good;
-	struct ring_entry ring = {0};
+	struct ring_entry *entry;
 	struct guard guard;
 
+	if (process.has_no_clock || thread_has_no_clock || !guard_enter(&guard, 0))
+		return false;
+	entry = own_entry();
+	if (entry && entry->world == process.world) {
+		ring_arm(entry);
+	} else {
+		entry = tid_unasked() ? ring_take_pooled() : NULL;
+		if (entry)
+			become_owner(entry);
+	}
+	guard_leave(&guard);
+	return entry != NULL;
+}
+
+bool thread_claim(uintptr_t frame, bool is_prepared)
+{
+	struct ring_entry ring = {0};
+	struct guard guard;
+	bool is_rt, is_good;
+
+	if (process_is_confined())
+		return claim_confined();
+	is_rt = is_realtime() && !is_prepared;
 	if (!guard_enter(&guard, is_rt ? LOCK_TRIES_REALTIME : LOCK_TRIES))
 		return false;
 	is_good = claim_locked(frame, is_rt, &ring);
@@ -224,7 +290,7 @@ void thread_tell_discarded(void)
 	struct guard guard;
 
 	if (!atomic_load_explicit(&process.discarded, memory_order_relaxed) || !process_check() ||
-	    !guard_enter(&guard, LOCK_TRIES))
+	    process_is_confined() || !guard_enter(&guard, LOCK_TRIES))
 		return;
 	entry = own_entry();
 	if ((!entry || entry->world != process.world) && !ring_create(&entry))
@@ -232,6 +298,23 @@ void thread_tell_discarded(void)
 	else if (entry)
 		take_over_discarded(entry);
 	guard_leave(&guard);
+}
+
+/* Under the lock: a ring that nobody writes to, for what is discarded from now on. */
+void thread_prepare_loss(void)
+{
+	struct ring_entry *entry;
+
+	if (process.loss && process.loss_world == process.world)
+		return;
+	entry = ring_take_pooled();
+	if (!entry && ring_create(&entry))
+		return;
+	process.loss = ring_lane_of(entry->shared, 0);
+	process.loss_world = process.world;
+	atomic_store_explicit(&process.loss->discard_begin, ring_ticks(process.clock),
+			      memory_order_relaxed);
+	own_ring(entry);
 }
 
 void thread_name(struct weft_marker_place *place, const char *name)
