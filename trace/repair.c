@@ -51,7 +51,7 @@ static int cut_file(int dir_fd, const char *name, uint64_t size, uint64_t *cut)
 	return ret;
 }
 
-/* An index that is cut, or not as long as its stream, is of no use to others: it goes. */
+/* An index that is cut, wrong, or not as long as its stream, is of no use to others: it goes. */
 static int repair_index(int index_fd, const struct stream_reader *stream, uint64_t *cut)
 {
 	char name[sizeof(stream->name) + 8];
@@ -92,7 +92,9 @@ static int repair_stream(int domain_fd, const char *name, const struct metadata 
 
 	if (ret)
 		return ret < 0 ? ret : 0;
-	if (stream.tail)
+	/* By a wrong index whole packets would be cut. */
+	ret = stream_reader_check_index(&stream);
+	if (ret == 0 && stream.tail)
 		ret = cut_file(domain_fd, name, stream.size - stream.tail, cut);
 	if (ret == 0)
 		ret = repair_index_of(domain_fd, &stream, cut);

@@ -73,6 +73,35 @@ static int read_cpu(struct stream_reader *stream)
 	return 0;
 }
 
+static bool is_same(const struct packet_index *a, const struct packet_index *b)
+{
+	if (a->nr != b->nr)
+		return false;
+	for (size_t i = 0; i < a->nr; i++) {
+		const struct index_entry *one = &a->items[i], *other = &b->items[i];
+
+		if (one->offset != other->offset || one->size != other->size ||
+		    one->content_size != other->content_size || one->begin_ns != other->begin_ns ||
+		    one->end_ns != other->end_ns || one->discarded != other->discarded)
+			return false;
+	}
+	return true;
+}
+
+int stream_reader_check_index(struct stream_reader *stream)
+{
+	struct packet_index told = stream->index;
+	int ret;
+
+	if (stream->index_is_walked)
+		return 0;
+	stream->index = (struct packet_index){0};
+	ret = walk(stream);
+	stream->index_is_walked = ret < 0 || !is_same(&told, &stream->index);
+	index_fini(&told);
+	return ret;
+}
+
 int stream_reader_open(struct stream_reader *stream, int dir_fd, const char *name,
 		       const struct metadata *metadata, struct trace_error *error)
 {
@@ -98,6 +127,11 @@ int stream_reader_open(struct stream_reader *stream, int dir_fd, const char *nam
 	ret = load_index(stream, dir_fd);
 	if (ret == 0)
 		ret = read_cpu(stream);
+	if (ret == -EBADMSG && !stream->index_is_walked) {
+		ret = stream_reader_check_index(stream);
+		if (ret == 0)
+			ret = read_cpu(stream);
+	}
 	if (ret < 0)
 		stream_reader_close(stream);
 	return ret;

@@ -37,6 +37,13 @@ struct stream_reader {
 int stream_reader_open(struct stream_reader *stream, int dir_fd, const char *name,
 		       const struct metadata *metadata, struct trace_error *error);
 
+/**
+ * stream_reader_check_index() - makes the index anew from the stream file, for whoever may not
+ * believe an index file: index_is_walked says afterwards whether it was missing or wrong.
+ * Return: 0; -EBADMSG; -errno.
+ */
+int stream_reader_check_index(struct stream_reader *stream);
+
 /* As merge_input_ops.next. */
 int stream_reader_next(struct stream_reader *stream, struct trace_event *ret_event);
 

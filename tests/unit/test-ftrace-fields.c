@@ -165,12 +165,18 @@ static bool are_same(struct ftrace_text ours, const struct tep_format_field *the
 	return !ftrace_fields_next(&ours, &field);
 }
 
-/* Some formats leave memory behind in libtraceevent: no leak of ours. */
+/* Some formats leave memory behind in libtraceevent: no leak of ours, and no word of it. */
 const char *__lsan_default_suppressions(void);
+const char *__lsan_default_options(void);
 
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:libtraceevent\n";
+}
+
+const char *__lsan_default_options(void)
+{
+	return "print_suppressions=0";
 }
 
 /* What libtraceevent does not read, we need not. */

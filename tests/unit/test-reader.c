@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -205,6 +206,39 @@ static void test_index(void)
 	   "and every event is still read");
 }
 
+/* A file's last packet is eight bytes longer than the index says. */
+static void test_short_index(void)
+{
+	struct trace_error error = {0};
+	struct stat before, after;
+	unsigned wrong;
+	size_t nr_read = 0;
+	uint64_t cut = 0;
+	FILE *file;
+
+	sample_write(&config, in_dir("lying"));
+	file = fopen(in_dir("lying/kernel/index/cpu_0.idx"), "r+");
+	for (long at = -72 + 8; at <= -72 + 16; at += 8) { /* size and content_size, bits */
+		uint64_t bits;
+
+		fseek(file, at, SEEK_END);
+		nr_read += fread(&bits, sizeof(bits), 1, file);
+		bits = htobe64(be64toh(bits) - 64);
+		fseek(file, at, SEEK_END);
+		fwrite(&bits, sizeof(bits), 1, file);
+	}
+	fclose(file);
+	stat(in_dir("lying/kernel/cpu_0"), &before);
+	ok(nr_read == 2 && trace_repair(in_dir("lying"), &cut, &error) == 0 &&
+		   stat(in_dir("lying/kernel/cpu_0"), &after) == 0 &&
+		   after.st_size == before.st_size &&
+		   access(in_dir("lying/kernel/index/cpu_0.idx"), F_OK) != 0,
+	   "by a wrong index no packet is cut: the index goes");
+	ok(trace_repair(in_dir("lying"), &cut, &error) == 0 && cut == 0 &&
+		   count_same("lying", &wrong) == config.nr_events && wrong == 0,
+	   "and every event is there");
+}
+
 static void test_tail(void)
 {
 	struct trace_error error = {0};
@@ -393,6 +427,7 @@ int main(void)
 	test_round_trip();
 	test_seek();
 	test_index();
+	test_short_index();
 	test_tail();
 	test_running();
 	test_shrink();
