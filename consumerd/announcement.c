@@ -184,6 +184,19 @@ static int take_object(struct program *program, const struct wire_object *wire, 
 	return 1;
 }
 
+/* Takes over @fd. Who brings more than find a place has them shut. */
+static int take_child(const struct program *program, int fd)
+{
+	struct entrance *entrance = program->entrance;
+
+	if (entrance->nr_brought == MAX_BROUGHT)
+		close(fd);
+	else
+		entrance->brought[entrance->nr_brought++] =
+			(struct brought){.fd = fd, .uid = program->uid};
+	return 1;
+}
+
 /*
  * Takes in one message. @message: copied out of the socket; 8-byte aligned. @fd: that came with it,
  * or -1; taken over. Return: 1, -EPROTO, -ENOMEM, -errno of the ring.
@@ -217,6 +230,10 @@ static int take(struct program *program, const void *message, size_t size, int f
 	case WIRE_NO_RING:
 		ret = 1;
 		program->lacks_ring = true;
+		break;
+	case WIRE_CHILD:
+		if (fd >= 0)
+			return take_child(program, fd);
 		break;
 	default:
 		ret = 1; /* of a later version: skipped */

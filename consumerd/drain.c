@@ -170,7 +170,9 @@ static void drain_ring(struct drain *drain, struct program *program, struct thre
 	};
 	/* The state first: what a thread wrote before it retired the ring is seen then. */
 	enum ring_state state = look_at_owner(drain, program, ring);
-	bool is_last = state == RING_RETIRED || program->is_gone;
+	/* Relaxed: set by this thread. */
+	bool is_last = state == RING_RETIRED || program->is_gone ||
+		       atomic_load_explicit(&program->is_exited, memory_order_relaxed);
 
 	for (uint32_t lane = 0; lane < ring->reader.nr_lanes && !ring->is_finished; lane++) {
 		walk.lane = &ring->lanes[lane];

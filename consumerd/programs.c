@@ -123,15 +123,30 @@ static void program_destroy(struct program *program)
 	free(program);
 }
 
-/* Whose connection it is. Return: 0, -EACCES when it may not speak to us, -errno. */
-static int check_peer(int fd, const struct entrance *entrance, struct program *program)
+/* Is it of the kind that programs make? One that was handed over may be anything. */
+static bool is_of_kind(int fd)
 {
+	int domain = 0, type = 0;
+	socklen_t size = sizeof(domain);
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
+	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+/* Whose connection it is. Return: 0, -EACCES when it may not speak to us, -errno. */
+static int check_peer(int fd, const struct brought *brought, const struct entrance *entrance,
+		      struct program *program)
+{
+	uid_t uid = brought ? brought->uid : entrance->uid;
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
 
+	if (brought && !is_of_kind(fd))
+		return -EACCES;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
 		return -errno;
-	if (peer.uid != entrance->uid && peer.uid != 0)
+	/* A child of root's may be any user by now; others bring their own. */
+	if (peer.uid != uid && peer.uid != 0 && !(brought && uid == 0))
 		return -EACCES;
 	program->pid = peer.pid;
 	program->uid = peer.uid;
@@ -195,18 +210,19 @@ static bool has_enough(const struct programs *programs, pid_t pid)
 
 /* Return: 0 or -errno. */
 static int admit(const struct programs *programs, struct entrance *entrance,
-		 struct program *program)
+		 const struct brought *brought, struct program *program)
 {
 	int ret = is_full(programs, entrance) ? PROGRAMS_TOO_MANY
-					      : check_peer(program->fd, entrance, program);
+					      : check_peer(program->fd, brought, entrance, program);
 
 	if (ret == 0 && has_enough(programs, program->pid))
 		ret = -EACCES;
 	return ret < 0 ? ret : watch(entrance, program);
 }
 
-/* Takes over @fd. */
-static void add_program(struct programs *programs, struct entrance *entrance, int fd)
+/* Takes over @fd. @brought: how it came, unless by the socket */
+static void add_program(struct programs *programs, struct entrance *entrance, int fd,
+			const struct brought *brought)
 {
 	struct program *program = calloc(1, sizeof(*program));
 	struct procfs_thread thread;
@@ -219,7 +235,7 @@ static void add_program(struct programs *programs, struct entrance *entrance, in
 	}
 	program->fd = fd;
 	program->pidfd = -1;
-	ret = admit(programs, entrance, program);
+	ret = admit(programs, entrance, brought, program);
 	if (ret < 0) {
 		note_want(programs, ret);
 		program_destroy(program);
@@ -241,13 +257,24 @@ static bool accept_all(struct programs *programs, struct entrance *entrance)
 		int fd = accept4(entrance->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0) {
-			add_program(programs, entrance, fd);
+			add_program(programs, entrance, fd, NULL);
 		} else if (errno != ECONNABORTED && errno != EINTR) {
 			note_want(programs, -errno);
 			return true;
 		}
 	}
 	return false;
+}
+
+/* Return: were there any? */
+static bool add_brought(struct programs *programs, struct entrance *entrance)
+{
+	bool is_any = entrance->nr_brought > 0;
+
+	for (uint32_t i = 0; i < entrance->nr_brought; i++)
+		add_program(programs, entrance, entrance->brought[i].fd, &entrance->brought[i]);
+	entrance->nr_brought = 0;
+	return is_any;
 }
 
 /*
@@ -263,6 +290,19 @@ static void end_connection(struct program *program)
 			!procfs_has_mapped(program->pid, program->rings.items[i]->reader.inode);
 	close(program->fd);
 	program->fd = -1;
+}
+
+/* The process has exited. */
+static void end_process(struct program *program)
+{
+	if (program->fd < 0) {
+		program->is_gone = true;
+		return;
+	}
+	/* Relaxed: for others it is a figure. */
+	atomic_store_explicit(&program->is_exited, true, memory_order_relaxed);
+	close(program->pidfd);
+	program->pidfd = -1;
 }
 
 /* Reads what one program has sent. */
@@ -300,11 +340,12 @@ void programs_catch_up(struct program *program, const struct programs_observer *
 		(void)shutdown(program->fd, SHUT_RDWR);
 }
 
-static void read_entrance(struct programs *programs, struct entrance *entrance, uint64_t now,
-			  const struct programs_observer *observer)
+/* Return: false when there may be more. */
+static bool read_ready(struct programs *programs, struct entrance *entrance,
+		       const struct programs_observer *observer)
 {
 	struct epoll_event events[MAX_EVENTS];
-	bool is_all = accept_all(programs, entrance);
+	bool is_all = true;
 	int nr = epoll_wait(entrance->epoll_fd, events, MAX_EVENTS, 0);
 
 	for (int i = 0; i < nr; i++) {
@@ -316,10 +357,23 @@ static void read_entrance(struct programs *programs, struct entrance *entrance, 
 		read_program(programs, program, observer);
 		/* It has exited: what it sent and wrote is there, and nothing will follow. */
 		if (pointer & IS_PIDFD && !program->has_unread)
-			program->is_gone = true;
+			end_process(program);
 		is_all = is_all && !program->has_unread;
 	}
-	if (is_all && nr < MAX_EVENTS)
+	return is_all && nr < MAX_EVENTS;
+}
+
+static void read_entrance(struct programs *programs, struct entrance *entrance, uint64_t now,
+			  const struct programs_observer *observer)
+{
+	bool is_all = accept_all(programs, entrance), is_more = true;
+
+	/* Who is brought in may have said all it has to say, and have brought others. */
+	for (int i = 0; i < MAX_BROUGHT && is_more; i++) {
+		is_all = read_ready(programs, entrance, observer) && is_all;
+		is_more = add_brought(programs, entrance);
+	}
+	if (is_all && !is_more)
 		floor_move(&entrance->floor, now, now);
 }
 
@@ -421,6 +475,9 @@ void programs_close_entrance(struct programs *programs, struct entrance *entranc
 	if (entrance->epoll_fd < 0)
 		return;
 	cds_list_del(&entrance->node);
+	for (uint32_t i = 0; i < entrance->nr_brought; i++)
+		close(entrance->brought[i].fd);
+	entrance->nr_brought = 0;
 	close(entrance->listen_fd);
 	close(entrance->epoll_fd);
 	entrance->listen_fd = entrance->epoll_fd = -1;

@@ -45,6 +45,13 @@ struct program_class {
 	uint32_t asked; /* bits: the slots of sessions that have been asked */
 };
 
+/* A connection that a program has handed over for its child. */
+struct brought {
+	int fd;
+	uid_t uid; /* the program's */
+};
+#define MAX_BROUGHT 16
+
 /* Where programs of one user come in: a listening socket in a rendezvous folder. */
 struct entrance {
 	struct cds_list_head node; /* of programs.entrances */
@@ -54,6 +61,8 @@ struct entrance {
 	uint32_t nr;	    /* programs that have come and are still there */
 	uint32_t nr_rings;  /* theirs */
 	struct floor floor; /* what announcements not yet read may still bring */
+	struct brought brought[MAX_BROUGHT]; /* not yet looked at */
+	uint32_t nr_brought;
 };
 
 struct program {
@@ -69,6 +78,7 @@ struct program {
 	/* Shared, relaxed: figures for people. */
 	_Atomic uint64_t nr_events, nr_bad;
 	_Atomic uint32_t nr_rings;
+	_Atomic bool is_exited; /* children hold its connection, and may bring in theirs by it */
 
 	int32_t vpid;
 	uint64_t pid_ns;     /* 0: ours */

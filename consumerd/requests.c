@@ -441,6 +441,8 @@ static json_t *list_programs(const struct recordings *recordings)
 	/* Relaxed: figures for people. */
 	cds_list_for_each_entry_rcu(program, &programs->list, node)
 	{
+		if (atomic_load_explicit(&program->is_exited, memory_order_relaxed))
+			continue;
 		json_array_append_new(
 			list, json_pack("{s:i, s:i, s:s%, s:I, s:I, s:i}", "pid", (int)program->pid,
 					"uid", (int)program->uid, "comm", program->comm,

@@ -29,12 +29,19 @@ static struct wire_header wire_header(uint16_t type, size_t size)
 	};
 }
 
-static bool is_socket_ours(void)
+static bool is_ours(const struct connection *connection)
 {
 	struct stat st;
 
-	return process.socket >= 0 && !fstat(process.socket, &st) &&
-	       st.st_dev == process.socket_dev && st.st_ino == process.socket_ino;
+	return connection->fd >= 0 && !fstat(connection->fd, &st) && st.st_dev == connection->dev &&
+	       st.st_ino == connection->ino;
+}
+
+static void forget(struct connection *connection)
+{
+	if (is_ours(connection))
+		close(connection->fd);
+	connection->fd = -1;
 }
 
 /* consumerd never sends: there is nothing to receive, or it has closed, as when it had no room for
@@ -43,18 +50,25 @@ static bool is_connected(void)
 {
 	char byte;
 
-	return is_socket_ours() && recv(process.socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
+	return is_ours(&process.connection) &&
+	       recv(process.connection.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
 }
 
-void announce_forget_socket(void)
+bool announce_is_open(void)
 {
-	if (is_socket_ours())
-		close(process.socket);
-	process.socket = -1;
+	return process.connection.fd >= 0;
+}
+
+/* The parent's connection may be the child's only way to consumerd. */
+void announce_after_fork(void)
+{
+	forget(&process.parent);
+	process.parent = process.connection;
+	process.connection.fd = -1;
 }
 
 /* One message, with a descriptor unless @fd is -1. Return: 0, -EAGAIN, -errno. */
-static int send_message(const void *message, size_t size, int fd)
+static int send_over(const struct connection *connection, const void *message, size_t size, int fd)
 {
 	union {
 		struct cmsghdr align;
@@ -64,7 +78,7 @@ static int send_message(const void *message, size_t size, int fd)
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
 	ssize_t sent;
 
-	if (!is_socket_ours())
+	if (!is_ours(connection))
 		return -EPIPE;
 	if (fd >= 0) {
 		struct cmsghdr *cmsg = &control.align;
@@ -77,9 +91,14 @@ static int send_message(const void *message, size_t size, int fd)
 		memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
 	}
 	do {
-		sent = sendmsg(process.socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+		sent = sendmsg(connection->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 	} while (sent < 0 && errno == EINTR);
 	return sent < 0 ? -errno : 0;
+}
+
+static int send_message(const void *message, size_t size, int fd)
+{
+	return send_over(&process.connection, message, size, fd);
 }
 
 /* Away from the low numbers, which programs and shells count on. */
@@ -98,10 +117,25 @@ static int move_high(int fd)
 	return high;
 }
 
-static int open_socket(void)
+/* Return: 0, or -errno; @fd is closed then. */
+static int connection_of(int fd, struct connection *ret_connection)
+{
+	struct stat st;
+
+	fd = move_high(fd);
+	if (fstat(fd, &st) < 0) {
+		int ret = -errno;
+
+		close(fd);
+		return ret;
+	}
+	*ret_connection = (struct connection){.fd = fd, .dev = st.st_dev, .ino = st.st_ino};
+	return 0;
+}
+
+static int open_socket(struct connection *ret_connection)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct stat st;
 	int fd, ret;
 
 	ret = rendezvous_file(process.folder, RENDEZVOUS_MARKERS_SOCKET, address.sun_path);
@@ -110,16 +144,44 @@ static int open_socket(void)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	fd = move_high(fd);
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || fstat(fd, &st) < 0) {
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
 		ret = -errno;
 		close(fd);
 		return ret;
 	}
-	process.socket = fd;
-	process.socket_dev = st.st_dev;
-	process.socket_ino = st.st_ino;
-	return 0;
+	return connection_of(fd, ret_connection);
+}
+
+/* A child that has left the folder behind, as another user or in another root, is introduced by
+ * its parent's connection; where there can be no other, that one says that markers are missing. */
+static int open_by_parent(struct connection *ret_connection)
+{
+	struct wire_header header = wire_header(WIRE_CHILD, sizeof(header));
+	int fds[2], ret;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0) {
+		ret = -errno;
+		header = wire_header(WIRE_NO_RING, sizeof(header));
+		(void)send_over(&process.parent, &header, sizeof(header), -1);
+		return ret;
+	}
+	ret = send_over(&process.parent, &header, sizeof(header), fds[1]);
+	close(fds[1]);
+	if (!ret)
+		return connection_of(fds[0], ret_connection);
+	close(fds[0]);
+	return ret;
+}
+
+static int open_connection(struct connection *ret_connection)
+{
+	int ret = open_socket(ret_connection);
+
+	if (ret && is_ours(&process.parent))
+		ret = open_by_parent(ret_connection);
+	if (ret != -EAGAIN)
+		forget(&process.parent);
+	return ret;
 }
 
 static int announce_hello(uint32_t instance)
@@ -152,23 +214,28 @@ int announce_connect(void)
 {
 	/* Relaxed: published before the generation that brought us here (acquired). */
 	uint32_t instance = atomic_load_explicit(&process.control->instance, memory_order_relaxed);
+	struct connection connection;
 	int ret;
 
 	if (process.instance == instance && is_connected())
 		return 0;
-	announce_forget_socket();
-	/* First of all: no thread may use a number of the new connection in a ring of the old. */
+	forget(&process.connection);
+	/* Where there is no other, threads go on in the rings of the old one. */
+	ret = open_connection(&connection);
+	if (ret)
+		return ret;
+	/* Before anything is announced: no thread may use a number of the new connection in a ring
+	 * of the old. */
 	process.world++;
 	registry_forget_places();
 	rings_invalidate();
 	process.first_class = process.next_class;
-	ret = open_socket();
-	if (!ret)
-		ret = announce_hello(instance);
+	process.connection = connection;
+	ret = announce_hello(instance);
 	if (!ret)
 		ret = announce_thread_class();
 	if (ret) {
-		announce_forget_socket();
+		forget(&process.connection);
 		return ret;
 	}
 	process.instance = instance;

@@ -145,7 +145,7 @@ static void make_ready(void)
 /* Under the lock, as far as it can be had. */
 static void prepare_locked(const struct restriction *restriction)
 {
-	if (process.is_ready && process.socket >= 0) {
+	if (process.is_ready && announce_is_open()) {
 #ifdef __x86_64__
 		/* Where the counter is no clock, to read one may take a system call. */
 		if (process.clock == RING_CLOCK_MONO) {

@@ -191,7 +191,7 @@ bool decide_prepare(bool is_last)
 	if (!generation || !guard_enter(&guard, LOCK_TRIES))
 		return false;
 	prepare_locked(generation, is_last);
-	is_ready = process.socket >= 0;
+	is_ready = announce_is_open();
 	guard_leave(&guard);
 	return is_ready;
 }

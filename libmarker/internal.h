@@ -82,6 +82,13 @@ struct object {
 	size_t notes_size;
 };
 
+/* A descriptor that the program may have closed: its inode tells. */
+struct connection {
+	int fd; /* -1: none */
+	dev_t dev;
+	ino_t ino;
+};
+
 struct process {
 	bool is_ready;	/* set up: there are markers, and a control page */
 	uint32_t world; /* counts connections; what was announced in an older one is unknown now */
@@ -90,9 +97,8 @@ struct process {
 	uint32_t failed_generation;	  /* nobody answers: not tried again in that generation */
 	uint32_t next_class, first_class; /* of this world */
 	uint32_t next_ring;
-	int socket; /* -1: none */
-	dev_t socket_dev;
-	ino_t socket_ino;
+	struct connection connection; /* to consumerd */
+	struct connection parent;     /* the parent's, until a child has its own */
 	uint64_t retry_ns; /* not before: consumerd's queue was full */
 	uint32_t no_ring_world; /* it was told in that one that a thread gets none */
 	size_t mapped;		/* bytes of address space that rings take */
@@ -145,7 +151,8 @@ int announce_class(uint32_t number, const struct note_class *class);
 int announce_ring(int fd, uint32_t ring);
 int announce_object(const struct object *object);
 void announce_no_ring(void);
-void announce_forget_socket(void);
+void announce_after_fork(void);
+bool announce_is_open(void);
 
 /* rings.c; under the lock */
 #define PREFAULT_ALL SIZE_MAX

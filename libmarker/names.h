@@ -9,9 +9,10 @@
 #ifndef LIBMARKER_NAMES_H
 #define LIBMARKER_NAMES_H
 
+#define announce_after_fork weft_announce_after_fork
 #define announce_class weft_announce_class
 #define announce_connect weft_announce_connect
-#define announce_forget_socket weft_announce_forget_socket
+#define announce_is_open weft_announce_is_open
 #define announce_no_ring weft_announce_no_ring
 #define announce_object weft_announce_object
 #define announce_ring weft_announce_ring

@@ -16,7 +16,7 @@
 
 #include "libmarker/internal.h"
 
-struct process process = {.socket = -1};
+struct process process = {.connection = {.fd = -1}, .parent = {.fd = -1}};
 
 /* 0 free, 1 held, 2 held and somebody waits. Protects `process`, its tables and the socket. */
 static _Atomic uint32_t lock;
@@ -99,7 +99,7 @@ static void process_after_fork(void)
 	atomic_store_explicit(&lock, 0, memory_order_relaxed);
 	if (!process.is_ready)
 		return; /* the set-up starts over */
-	announce_forget_socket();
+	announce_after_fork();
 	rings_after_fork();
 	registry_after_fork();
 	process.instance = 0;

@@ -56,6 +56,8 @@ enum wire_type {
 	WIRE_OBJECT, /* struct wire_object and a path: a loaded object that has markers */
 	WIRE_NO_RING, /* the header alone: a thread gets no ring, and its markers are missing; once
 		       */
+	WIRE_CHILD,   /* the header alone, with a connection (SCM_RIGHTS) of a child that cannot
+			 come to the socket: another user by now, or in another root */
 };
 
 struct wire_header {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * marker-confined.c - programs with markers that confine themselves by seccomp, or give up the
- * counter; one a mode, for test-marker-confined.sh. Exit status 0: all went as it should; 77: it is
- * not permitted here.
+ * marker-confined.c - programs with markers that confine themselves by seccomp, give up the
+ * counter, or leave the folder behind where they meet consumerd; one a mode, for
+ * test-marker-confined.sh. Exit status 0: all went as it should; 77: it is not permitted here.
  */
 #include <marker/marker.h>
 
+#include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -224,6 +226,66 @@ static int executed(void)
 	return 1;
 }
 
+/* A child's way to consumerd is another one: as another user, in another root, or none. */
+static int child_after(int is_left)
+{
+	int status, grand_status;
+	pid_t pid;
+
+	if (is_left)
+		return NOT_PERMITTED;
+	around();
+	pid = fork();
+	if (!pid) {
+		around();
+		pid = fork();
+		if (!pid)
+			exit((around(), 0));
+		exit(waitpid(pid, &grand_status, 0) != pid || grand_status);
+	}
+	return waitpid(pid, &status, 0) != pid || status;
+}
+
+static int other_user(void)
+{
+	around();
+	return child_after(setgroups(0, NULL) || setgid(65534) || setuid(65534));
+}
+
+static int other_root(void)
+{
+	around();
+	return child_after(chroot("/proc") || chdir("/"));
+}
+
+static int no_descriptors(void)
+{
+	struct rlimit none = {0, 0};
+
+	around();
+	return child_after(setrlimit(RLIMIT_NOFILE, &none));
+}
+
+/* A daemon's parent has gone before its child, another user by then, has its first marker. */
+static int daemon_first(void)
+{
+	int line[2];
+	char byte;
+
+	around();
+	if (pipe(line))
+		return 1;
+	if (fork())
+		return 0;
+	close(line[1]);
+	/* Its end of the line is closed when it has gone. */
+	if (read(line[0], &byte, 1) != 0 || setgroups(0, NULL) || setgid(65534) || setuid(65534))
+		return 1;
+	usleep(50000); /* consumerd sees it too */
+	around();
+	return 0;
+}
+
 /* That libc's calls are as they would be. */
 static int wrapped(void)
 {
@@ -279,6 +341,10 @@ static const struct mode {
 	{"forked", forked},
 	{"interrupted", interrupted},
 	{"refused", refused},
+	{"other-user", other_user},
+	{"other-root", other_root},
+	{"no-descriptors", no_descriptors},
+	{"daemon", daemon_first},
 	{"executed", executed},
 	{"wrapped", wrapped},
 };

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs that confine themselves by seccomp, or give up the counter, go on as they would alone: what has a ring by
-# then is recorded, what is not is counted.
+# Programs that confine themselves by seccomp, give up the counter, or leave the folder behind where they meet consumerd, go
+# on as they would alone: what has a ring by then, or still finds a way, is recorded; what is not is counted or said.
 . "${top_srcdir:-.}/tests/tap.sh"
 export WEFT_RUNDIR=$tap_dir/run
 mkdir -m 700 "$WEFT_RUNDIR"
@@ -47,4 +47,22 @@ else
 	skip "strict mode takes the counter away" "of x86 only"
 fi
 case_of "a program that is started under a filter that weft is not under records nothing" 1 executed 1000 0
+
+# under_record MODE: what weft record says at the end, and the program's status.
+under_record() {
+	rm -rf "$tap_dir/trace"
+	timeout 60 "$WEFT" record -o "$tap_dir/trace" --kernel=none -- sh -c '"$0" "$1" && sleep 0.3' "$confined" "$1" >"$tap_dir/out" 2>"$tap_dir/err"
+	echo "$(sed -n 's/.*: \([0-9,]*\) events.*, \([0-9,]*\) discarded.*/\1 \2/p' "$tap_dir/err") $?"
+}
+if [ ! -x "$WEFT" ]; then
+	skip "children that find no way to consumerd" "weft is not built"
+elif [ "$(id -u)" != 0 ]; then
+	skip "children that find no way to consumerd" "another user or root takes root"
+else
+	is "children of one that became another user are recorded" "$(under_record other-user)" "4,000 0 0"
+	is "children in another root are recorded" "$(under_record other-root)" "4,000 0 0"
+	is "a child that becomes another user after its parent has gone is recorded" "$(under_record daemon)" "2,000 0 0"
+	is "children that may have no descriptor run on" "$(under_record no-descriptors)" "2,000 0 0"
+	ok "and it is said that their markers are missing" grep -q "limits on memory, files or descriptors" "$tap_dir/err"
+fi
 done_testing

@@ -541,6 +541,60 @@ static void test_many_rings(void)
 	producer_ring_close(&ring);
 }
 
+static bool brings(int socket, int fd)
+{
+	struct wire_header header;
+
+	return producer_send(socket, &header, sizeof(header), WIRE_CHILD, fd);
+}
+
+/* Of one that hands over @fd: is it shut, and the one who did it still heard? */
+static bool is_shut(int socket, int fds[2])
+{
+	bool is_shut;
+
+	if (!brings(socket, fds[1]))
+		return false;
+	close(fds[1]);
+	is_shut = is_thrown_out(fds[0]);
+	close(fds[0]);
+	return is_shut && producer_class(socket, 1, "parent:other", "value");
+}
+
+/* A connection that comes by another one, as of a child in another root. */
+static void test_children(void)
+{
+	struct collector *collector = start_collector(0);
+	struct session *session = open_session(collector, "children", no_texts);
+	int socket = announce_program("parent:marker"), fds[2];
+	struct producer_ring ring;
+	const char *why;
+
+	ok(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds) == 0 && brings(socket, fds[1]),
+	   "a program hands over a connection");
+	close(fds[1]);
+	producer_hello(fds[0]);
+	producer_class(fds[0], 0, "child:marker", "value");
+	producer_ring_open(&ring, clock_detect(&why), getpid());
+	producer_announce(fds[0], &ring, 0);
+	put_one(&ring, 0);
+	ok(close_session(collector, session).events == 1, "what is announced by it is recorded");
+	close(fds[0]);
+	ok(refuses_message(&(struct wire_header){CONTROL_MAGIC, CONTROL_VERSION, WIRE_CHILD,
+						 sizeof(struct wire_header)},
+			   sizeof(struct wire_header), true),
+	   "a child without a connection is refused");
+	ok(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0 && is_shut(socket, fds),
+	   "a socket of another kind is shut, and the program is heard on");
+	ok(pipe(fds) == 0 && is_shut(socket, fds), "so is what is no socket");
+	for (int i = 0; i < 100; i++)
+		brings(socket, STDIN_FILENO);
+	ok(producer_class(socket, 2, "parent:more", "value"), "a hundred more do no harm");
+	close(socket);
+	collector_destroy(collector);
+	producer_ring_close(&ring);
+}
+
 static void test_claimed_threads(void)
 {
 	int32_t own = getpid(), most = (1 << 22) - 1;
@@ -570,6 +624,7 @@ int main(void)
 	test_bad_records();
 	test_many_classes();
 	test_many_rings();
+	test_children();
 	test_claimed_threads();
 	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
 	ok(system(command) == 0, "everything is cleaned away");
