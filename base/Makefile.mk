@@ -2,7 +2,8 @@
 noinst_LTLIBRARIES += libbase.la
 libbase_la_SOURCES = base/array.c base/array.h base/close-from.c base/close-from.h base/heap.c \
 	base/heap.h base/json-writer.c base/json-writer.h base/log.c base/log.h base/parse-size.c \
-	base/parse-size.h base/standard-fds.c base/standard-fds.h
+	base/parse-size.h base/stack-limit.c base/stack-limit.h base/standard-fds.c \
+	base/standard-fds.h
 libbase_la_LIBADD = -lm
 
 UNIT_TESTS += tests/unit/test-base

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/stack-limit.h"
+
 /* Return: 0, -ENOENT, -EACCES. */
 static int check_file(const char *path)
 {
@@ -110,6 +112,7 @@ static void become(char *const *argv, const char *preload, const sigset_t *signa
 		_exit(127);
 	error = preload ? -set_preload(preload) : 0;
 	tell_filters();
+	stack_limit_restore();
 	if (!error) {
 		execvp(argv[0], argv);
 		error = errno;

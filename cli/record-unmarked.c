@@ -4,6 +4,7 @@
  */
 #include "cli/record-unmarked.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -152,15 +154,58 @@ int unmarked_why_no_preload(const char *file, const char *libmarker, char *retwh
 	return 1;
 }
 
-/* By its library, or where that is linked statically, by the control page. */
-static bool has_libmarker(FILE *maps)
+/* What of ours a process has mapped. */
+struct mapped {
+	bool has_libmarker; /* the library, or where that is linked statically, the control page */
+	bool has_ring;
+};
+
+static struct mapped look_at_maps(FILE *maps)
 {
+	struct mapped mapped = {false, false};
 	char line[PATH_MAX + 128];
 
-	while (fgets(line, sizeof(line), maps))
-		if (strstr(line, "/libmarker.so") || strstr(line, "/control\n"))
-			return true;
-	return false;
+	while (fgets(line, sizeof(line), maps)) {
+		mapped.has_libmarker |= strstr(line, "/libmarker.so") || strstr(line, "/control\n");
+		mapped.has_ring |= strstr(line, "/memfd:weft-ring") != NULL;
+	}
+	return mapped;
+}
+
+/* One that has no ring yet needs two descriptors for it: has it them, below its limit? */
+static bool has_descriptors(pid_t pid)
+{
+	unsigned long limit = ULONG_MAX, nr = 0;
+	char path[32], line[128];
+	struct dirent *entry;
+	FILE *limits;
+	DIR *fds;
+
+	snprintf(path, sizeof(path), "/proc/%d/limits", (int)pid);
+	limits = fopen(path, "re");
+	while (limits && fgets(line, sizeof(line), limits))
+		(void)sscanf(line, "Max open files %lu", &limit);
+	if (limits)
+		fclose(limits);
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	fds = opendir(path);
+	while (fds && (entry = readdir(fds)))
+		nr += *entry->d_name != '.' && strtoul(entry->d_name, NULL, 10) < limit;
+	if (fds)
+		closedir(fds);
+	return !fds || nr + 2 <= limit;
+}
+
+/* Of one that has libmarker and no ring. */
+static int why_no_ring(pid_t pid, char *retwhy, size_t retwhy_size)
+{
+	if (has_descriptors(pid))
+		return 0;
+	snprintf(retwhy, retwhy_size,
+		 "no markers of process %d: its limit on open files leaves none for them; "
+		 "raise it: prlimit --nofile=64 --pid %d",
+		 (int)pid, (int)pid);
+	return 1;
 }
 
 /* Where programs meet consumerd, as that process sees it. Where it cannot be told: yes. */
@@ -181,7 +226,7 @@ int unmarked_why_running(pid_t pid, char *retwhy, size_t retwhy_size)
 {
 	char path[32], folder[RENDEZVOUS_MAX_PATH];
 	struct stat owner;
-	bool is_there;
+	struct mapped mapped;
 	FILE *maps;
 
 	if (rendezvous_folder(folder) < 0)
@@ -208,12 +253,13 @@ int unmarked_why_running(pid_t pid, char *retwhy, size_t retwhy_size)
 			 (int)pid, folder);
 		return 1;
 	}
-	is_there = has_libmarker(maps);
+	mapped = look_at_maps(maps);
 	fclose(maps);
-	if (!is_there)
-		snprintf(retwhy, retwhy_size,
-			 "no markers of process %d: it has no libmarker; link it, or start it by "
-			 "'weft record -- PROGRAM'",
-			 (int)pid);
-	return !is_there;
+	if (mapped.has_libmarker)
+		return mapped.has_ring ? 0 : why_no_ring(pid, retwhy, retwhy_size);
+	snprintf(retwhy, retwhy_size,
+		 "no markers of process %d: it has no libmarker; link it, or start it by "
+		 "'weft record -- PROGRAM'",
+		 (int)pid);
+	return 1;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/stack-limit.h"
 #include "base/standard-fds.h"
 #include "cli/cli.h"
 
@@ -154,6 +155,8 @@ int main(int argc, char **argv)
 {
 	standard_fds_reserve();
 	log_setup("weft", LOG_WARNING);
+	if (!stack_limit_raise())
+		return CLI_ERROR;
 	if (argc < 2) {
 		print_commands(stderr);
 		return CLI_ERROR;

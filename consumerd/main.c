@@ -17,6 +17,7 @@
 
 #include "base/close-from.h"
 #include "base/log.h"
+#include "base/stack-limit.h"
 #include "base/standard-fds.h"
 #include "consumerd/control-socket.h"
 #include "consumerd/control.h"
@@ -232,6 +233,8 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], PLACE_AGENT_OPTION))
 		return place_agent_main(argc - 1, argv + 1);
 	log_setup("weft-consumerd", options.level);
+	if (!stack_limit_raise())
+		return 1;
 	ret = parse_options(argc, argv, &options);
 	if (ret >= 0)
 		return ret;

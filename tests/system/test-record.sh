@@ -372,6 +372,29 @@ ok "what could not be written for it is counted" grep -Eq '^limited: .* [1-9][0-
 "$WEFT" dump limited >dumped
 ok "what was written before can be read" test "$(wc -l <dumped)" -gt 100
 
+# A small stack, as what is recorded may be tested with. Sanitizers need more by themselves.
+if (ulimit -S -s 16; "$numbers" -n 10) >/dev/null 2>&1; then
+	(ulimit -S -s 16; "$WEFT" record --kernel=none -o stack -- "$numbers" -n 10 -s 9) >out 2>err
+	is "weft has stack enough where the program is to have little" "$? $(grep -c '^stack: 11 events' err)" "9 1"
+	(ulimit -S -s 16; "$WEFT" record --kernel=none -o stack2 -- cat /proc/self/limits) >out 2>err
+	is "and hands on the limit that it was given" "$(awk '/^Max stack size/ { print $4 }' out)" 16384
+	(ulimit -s 16; "$WEFT" record --kernel=none -o stack3 -- true) >out 2>err
+	is "where it may not have more, it works or says so in a line" "$(wc -l <err) $(grep -c ' events, \|the stack is too small' err)" "1 1"
+else
+	skip "weft has stack enough where the program is to have little" "built with a sanitizer it needs more by itself"
+fi
+if command -v prlimit >/dev/null; then
+	LD_PRELOAD=$LIBMARKER "$numbers" -p 1000 >out &
+	program=$!
+	until_true grep -q libmarker /proc/$program/maps
+	prlimit --nofile=0:0 --pid $program
+	"$WEFT" record --kernel=none -p $program -d 0.2 -o fileless >out 2>err
+	is "of a program that may have no descriptor, markers are said to be missing" "$(grep -c "no markers of process $program: its limit on open files" err)" 1
+	kill $program
+	wait $program 2>/dev/null
+else
+	skip "of a program that may have no descriptor, markers are said to be missing" "no prlimit"
+fi
 for files in 16 18 20 22; do
 	(ulimit -n $files && WEFT_RUNDIR=$tap_dir/few-run$files "$WEFT" record -o few$files -- true) 2>&1
 done >err
