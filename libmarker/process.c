@@ -21,6 +21,10 @@ struct process process = {.connection = {.fd = -1}, .parent = {.fd = -1}};
 /* 0 free, 1 held, 2 held and somebody waits. Protects `process`, its tables and the socket. */
 static _Atomic uint32_t lock;
 
+/* A thread sanitizer in the program sees what we have libc do, and must know of the lock. */
+extern void __tsan_acquire(void *address) __attribute__((weak));
+extern void __tsan_release(void *address) __attribute__((weak));
+
 #define LOCK_WAIT_NS 1000000
 
 bool process_is_confined(void)
@@ -30,7 +34,7 @@ bool process_is_confined(void)
 	return atomic_load_explicit(&process.is_confined, memory_order_relaxed);
 }
 
-static bool lock_take(unsigned tries)
+static bool lock_try(unsigned tries)
 {
 	uint32_t expected = 0;
 
@@ -48,8 +52,19 @@ static bool lock_take(unsigned tries)
 	return false;
 }
 
+static bool lock_take(unsigned tries)
+{
+	if (!lock_try(tries))
+		return false;
+	if (__tsan_acquire)
+		__tsan_acquire(&lock);
+	return true;
+}
+
 static void lock_give(void)
 {
+	if (__tsan_release)
+		__tsan_release(&lock);
 	/* Where it may not be woken, a waiter's time runs out. */
 	if (atomic_exchange_explicit(&lock, 0, memory_order_release) == 2 && !process_is_confined())
 		syscall(SYS_futex, &lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);

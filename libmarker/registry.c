@@ -131,6 +131,17 @@ int registry_announce(void)
 	return 0;
 }
 
+/* Where a mapping cannot be doubled, as under valgrind. A failure leaves markers off. */
+static void lay_file(void *page)
+{
+	int fd = rendezvous_control_open(process.folder, false);
+
+	if (fd < 0)
+		return;
+	mmap(page, CONTROL_PAGE_SIZE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0);
+	close(fd);
+}
+
 /* consumerd's page in place of the object's page of zeros. */
 static void lay_page(void *page)
 {
@@ -138,7 +149,9 @@ static void lay_page(void *page)
 
 	if (page_size == CONTROL_PAGE_SIZE) {
 		/* A size of 0 makes a second mapping of the same page. */
-		mremap(process.control, 0, CONTROL_PAGE_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, page);
+		if (mremap(process.control, 0, CONTROL_PAGE_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED,
+			   page) == MAP_FAILED)
+			lay_file(page);
 		return;
 	}
 	/* It has neighbours on larger pages: what holds now holds for good. */
