@@ -293,17 +293,17 @@ static void plant_major(struct planted *planted)
 	munmap((void *)map, COLD_SIZE);
 }
 
+/* Freed in plant_settle(): that is work, which may take as long. */
+static unsigned char *fresh = MAP_FAILED;
+
 static void plant_minor(struct planted *planted)
 {
-	unsigned char *map =
-		mmap(NULL, FRESH_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (map == MAP_FAILED)
+	fresh = mmap(NULL, FRESH_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (fresh == MAP_FAILED)
 		return;
-	madvise(map, FRESH_SIZE, MADV_NOHUGEPAGE);
+	madvise(fresh, FRESH_SIZE, MADV_NOHUGEPAGE);
 	for (size_t at = 0; at < FRESH_SIZE; at += PAGE_SIZE)
-		*(volatile unsigned char *)(map + at) = 1;
-	munmap(map, FRESH_SIZE);
+		*(volatile unsigned char *)(fresh + at) = 1;
 }
 
 /* second reads, first waits for second, the victim waits for first. */
@@ -361,6 +361,9 @@ void plant_settle(const struct plant_kind *kind, struct planted *planted)
 	if (kind->is_preempting)
 		planted->foreign_ns -=
 			ours_ns < planted->foreign_ns ? ours_ns : planted->foreign_ns;
+	if (fresh != MAP_FAILED)
+		munmap(fresh, FRESH_SIZE);
+	fresh = MAP_FAILED;
 }
 
 int plant_setup(const char *scratch)
