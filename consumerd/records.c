@@ -379,6 +379,16 @@ static bool takes_run(const struct lane_walk *walk, const struct ring_record *fi
 	return true;
 }
 
+/* Those of the run that some session does not take, one by one, each looked at once. */
+static void take_unwanted(struct lane_walk *walk, struct record_run *run)
+{
+	while (run->nr && !takes_run(walk, run->begin)) {
+		take_record(walk, run->begin);
+		run->begin = record_after(run->begin);
+		run->nr--;
+	}
+}
+
 void records_take(struct lane_walk *walk, size_t size)
 {
 	const struct ring_record *record = walk->drain->buffer;
@@ -388,17 +398,20 @@ void records_take(struct lane_walk *walk, size_t size)
 
 	while (record < end && !walk->ring->is_finished) {
 		find_run(walk, record, end, &run);
-		if (!run.nr || !takes_run(walk, record)) {
+		if (!run.nr) {
 			take_record(walk, record);
 			record = record_after(record);
 			continue;
 		}
+		record = run.end;
+		take_unwanted(walk, &run);
+		if (!run.nr)
+			continue;
 		for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
 			if (walk->recorders >> slot & 1)
 				push_run(walk, slot, &run);
 		walk->lane->last = run.last;
 		walk->bad_run = 0;
 		walk->drain->nr_events += run.nr;
-		record = run.end;
 	}
 }
