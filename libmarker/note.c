@@ -16,6 +16,7 @@ enum {
 	ROLE_FLOW,
 	ROLE_FLOW_GLOBAL,
 	ROLE_DUE,
+	ROLE_ID,
 };
 
 /* A stretch of the text, without blanks around it. */
@@ -151,6 +152,22 @@ static void put_number_name(char *name, unsigned nr)
 	name[5] = '\0';
 }
 
+/* What the first field of a kind is called, unless the program names it; NULL: nothing special. */
+static const char *key_name(uint8_t kind)
+{
+	switch (kind) {
+	case WEFT_MARKER_ASYNC_BEGIN_KIND:
+	case WEFT_MARKER_ASYNC_END_KIND:
+		return "id";
+	case WEFT_MARKER_COUNTER_KIND:
+		return "value";
+	case WEFT_MARKER_FRAME_KIND:
+		return "frame";
+	default:
+		return NULL;
+	}
+}
+
 /* Name and role of one argument. Return: how many fields it stands for. */
 static unsigned argument_parse(struct span argument, unsigned index, char *name, uint8_t *role)
 {
@@ -180,6 +197,22 @@ static unsigned argument_parse(struct span argument, unsigned index, char *name,
 	if (!name_of_expression(argument, name))
 		put_number_name(name, index);
 	return 1;
+}
+
+/* The same of a kind's first argument. */
+static unsigned key_parse(uint8_t kind, struct span argument, char *name, uint8_t *role)
+{
+	unsigned nr = argument_parse(argument, 0, name, role);
+	const char *key = key_name(kind);
+	struct span word, inside;
+
+	if (!key || *role != ROLE_NONE)
+		return nr;
+	if (!call_parse(argument, &word, &inside) || !span_is(word, "MARKER_FIELD"))
+		strcpy(name, key);
+	if (kind == WEFT_MARKER_ASYNC_BEGIN_KIND || kind == WEFT_MARKER_ASYNC_END_KIND)
+		*role = ROLE_ID;
+	return nr;
 }
 
 static int code_parse(uint8_t code, struct wire_field *field)
@@ -238,7 +271,8 @@ int note_parse(const struct note_source *source, struct note_class *class)
 
 		if (!next_argument(&p, end, &argument))
 			return -EBADMSG;
-		nr = argument_parse(argument, index, field->name, &field->wire.role);
+		nr = index ? argument_parse(argument, index, field->name, &field->wire.role)
+			   : key_parse(source->kind, argument, field->name, &field->wire.role);
 		if (nr > source->nr_fields - index)
 			return -EBADMSG;
 		if (nr == 2)
@@ -254,14 +288,18 @@ int note_parse(const struct note_source *source, struct note_class *class)
 
 void note_class_name(const struct note_class *class, char *ret_name)
 {
-	const char *end = class->kind == WEFT_MARKER_BEGIN_KIND ? ":begin"
-			  : class->kind == WEFT_MARKER_END_KIND ? ":end"
-								: "";
+	static const char *const ends[] = {
+		[WEFT_MARKER_BEGIN_KIND] = ":begin",
+		[WEFT_MARKER_END_KIND] = ":end",
+		[WEFT_MARKER_ASYNC_BEGIN_KIND] = ":async_begin",
+		[WEFT_MARKER_ASYNC_END_KIND] = ":async_end",
+	};
+	const char *end = class->kind < sizeof(ends) / sizeof(*ends) ? ends[class->kind] : NULL;
 
 	ret_name = stpcpy(ret_name, class->provider);
 	*ret_name++ = ':';
 	ret_name = stpcpy(ret_name, class->name);
-	strcpy(ret_name, end);
+	strcpy(ret_name, end ? end : "");
 }
 
 /* '*' any bytes, '?' one. */

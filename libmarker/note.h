@@ -46,10 +46,10 @@ struct note_source {
 int note_parse(const struct note_source *source, struct note_class *ret_class);
 
 /**
- * note_class_name() - "player:shown", "player:decode:begin".
+ * note_class_name() - "player:shown", "player:decode:begin", "player:buffering:async_begin".
  * @ret_name: NOTE_MAX_CLASS_NAME bytes
  */
-#define NOTE_MAX_CLASS_NAME (2 * NOTE_MAX_NAME + 8)
+#define NOTE_MAX_CLASS_NAME (2 * NOTE_MAX_NAME + 16)
 void note_class_name(const struct note_class *class, char *ret_name);
 
 /**

@@ -5,7 +5,7 @@ noinst_LTLIBRARIES += libanalysis.la libreport.la
 else
 EXTRA_LTLIBRARIES += libanalysis.la libreport.la
 endif
-libanalysis_la_SOURCES = viewer/analysis/block-io.c viewer/analysis/calls.c \
+libanalysis_la_SOURCES = viewer/analysis/async-spans.c viewer/analysis/block-io.c viewer/analysis/calls.c \
 	viewer/analysis/causality.c viewer/analysis/causality.h viewer/analysis/chain.c \
 	viewer/analysis/event-map.c viewer/analysis/event-map.h viewer/analysis/history.c \
 	viewer/analysis/history.h viewer/analysis/instances.c viewer/analysis/interrupts.c \
@@ -27,10 +27,10 @@ libreport_la_SOURCES = viewer/report/describe.c viewer/report/describe.h \
 	viewer/report/usage-table.h
 libreport_la_LIBADD = libanalysis.la libtrace.la libbase.la
 
-dist_check_SCRIPTS += tests/system/test-target.sh tests/system/test-usage.sh \
+dist_check_SCRIPTS += tests/system/test-marker-kinds.sh tests/system/test-target.sh tests/system/test-usage.sh \
 	tests/system/test-why.sh \
 	tests/system/test-why-reports.sh
-EXTRA_DIST += tests/data/usage.script
+EXTRA_DIST += tests/data/kinds.script tests/data/usage.script
 EXTRA_DIST += $(why_scripts)
 why_scripts = tests/data/why-block-io.script tests/data/why-early-waking.script \
 	tests/data/why-exit.script tests/data/why-fault-awake.script \

@@ -123,6 +123,20 @@ static void scopes(int frames)
 	MARKER(types, flow, MARKER_FLOW_GLOBAL(x11, frames, 8));
 }
 
+static void kinds(struct frame *frame, int number)
+{
+	unsigned long long id = 1ULL << 40;
+
+	MARKER_ASYNC_BEGIN(types, span, id, number);
+	WEFT_MARKER_ASYNC_END(types, span, id, MARKER_FIELD(ret, 0));
+	MARKER_ASYNC_BEGIN(types, pointer_span, (void *)0x1234);
+	MARKER_COUNTER(types, depth, frame->pts);
+	WEFT_MARKER_COUNTER(types, load, 0.5);
+	MARKER_FRAME(types, video, number, MARKER_DUE(5));
+	WEFT_MARKER_FRAME(types, audio, MARKER_FIELD(period, number));
+	WEFT_MARKER(types, flow2, WEFT_MARKER_FLOW_GLOBAL(x11, 3, 9), number);
+}
+
 int main(void)
 {
 	struct frame next = {8, 0, 0, 0, false, "next", NULL};
@@ -134,6 +148,7 @@ int main(void)
 	others(&frame);
 	names(&frame, 7);
 	scopes(3);
+	kinds(&frame, 3);
 	inline_function(1);
 	inline_function(2);
 	other_file();

@@ -36,6 +36,14 @@ types:loop:begin i=1
 types:loop:end
 types:outer:end
 types:flow x11=3 x11=8
+types:span:async_begin id=1099511627776 number=3
+types:span:async_end id=1099511627776 ret=0
+types:pointer_span:async_begin id=0x1234
+types:depth value=98112
+types:load value=0.5
+types:video frame=3 due_ns=5
+types:audio period=3
+types:flow2 x11=3 x11=9 number=3
 types:in_inline value=1
 types:in_inline value=2
 CXX1
@@ -183,6 +191,17 @@ too_many() {
 ok "a marker with 17 fields is refused, and the error says why" too_many gcc c
 ok "in C++ too" too_many g++ c++
 
+# without_key COMPILER LANGUAGE
+without_key() {
+	local off
+	for off in "" -DMARKER_OFF; do
+		echo "int main(void) { MARKER_COUNTER(demo, depth); return 0; }" |
+			"$1" -x "$2" $off -include marker/marker.h $include -fsyntax-only - 2>&1 | grep -q 'id, value or number is missing' || return 1
+	done
+}
+ok "a counter without a value is refused, and the error says why" without_key gcc c
+ok "in C++ too" without_key g++ c++
+
 # strict COMPILER LANGUAGE STANDARD
 strict() {
 	local off
@@ -211,13 +230,17 @@ ok "and with libmarker while nobody records" env LD_PRELOAD="$LIBMARKER" "$tap_d
 
 if [ -x "$WEFT" ]; then
 	"$WEFT" list "$tap_dir/types" >"$tap_dir/list" 2>&1
-	is "weft list reads names, kinds and types from the file" "$(grep -E '^(linux:unix|types:(outer|integers|strings|flow)) ' "$tap_dir/list" | LC_ALL=C sort)" \
+	is "weft list reads names, kinds and types from the file" "$(grep -E '^(linux:unix|types:(outer|integers|strings|flow|span|depth|video)) ' "$tap_dir/list" | LC_ALL=C sort)" \
 "linux:unix  instant  errno:s32, pts:s64, pts:s64, sum:s64, arg4:s32, last:s32
+types:depth  counter  value:s64
 types:flow  instant  x11:s32:flow_global, x11:s32:flow_global
 types:integers  instant  s8:s8, u8:u8, s16:s16, u16:u16, s32:s32, u32:u32, s64:s64, u64:u64, yes:u8, color:u32, fixed:s32
 types:outer  begin  due_ns:u64:due, frames:s32
 types:outer  end
-types:strings  instant  nothing:string, empty:string, name:string, literal:string"
+types:span  async_begin  id:u64:id, number:s32
+types:span  async_end  id:u64:id, ret:s32
+types:strings  instant  nothing:string, empty:string, name:string, literal:string
+types:video  frame  frame:s32, due_ns:u64:due"
 	list_json() {
 		"$WEFT" list "$tap_dir/types" --json | jq -es '[.[] | select(.name == "linux:unix")] | length == 1 and .[0].fields[0].name == "errno"'
 	}

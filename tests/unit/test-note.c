@@ -83,6 +83,35 @@ static void test_names(void)
 	   "sixteen fields are taken");
 }
 
+/* Name and role of the first field. */
+static bool first_is(unsigned kind, unsigned nr_fields, const char *text, const char *name,
+		     unsigned role)
+{
+	static const uint8_t codes[] = {S32, S32};
+	struct note_source source = {.kind = kind,
+				     .nr_fields = nr_fields,
+				     .codes = codes,
+				     .provider = "player",
+				     .text = text};
+
+	memset(&class, 0xee, sizeof(class));
+	return !note_parse(&source, &class) && !strcmp(class.fields[0].name, name) &&
+	       class.fields[0].wire.role == role;
+}
+
+static void test_keys(void)
+{
+	ok(first_is(4, 2, "buffering, request->nr, n", "id", 4) &&
+		   !strcmp(class.fields[1].name, "n") && class.fields[1].wire.role == 0,
+	   "the first field of an asynchronous span's begin is its id");
+	ok(first_is(5, 1, "buffering, next()", "id", 4), "and that of its end");
+	ok(first_is(4, 1, "buffering, MARKER_FIELD(request, r)", "request", 4),
+	   "which may have another name");
+	ok(first_is(6, 1, "queue_depth, q->n", "value", 0), "a counter's is its value");
+	ok(first_is(7, 1, "video, nr", "frame", 0), "a frame's is its number");
+	ok(first_is(7, 1, "video, MARKER_DUE(t)", "due_ns", 3), "unless it says something else");
+}
+
 static void test_refused(void)
 {
 	static const uint8_t bad_codes[][1] = {{0x23}, {0x41}, {0x31}, {0x00}, {0x58}};
@@ -144,11 +173,22 @@ static void test_class_names(void)
 	class.kind = 2;
 	note_class_name(&class, name);
 	ok(!strcmp(name, "player:decode:end"), "an end is provider:name:end");
+	class.kind = 4;
+	note_class_name(&class, name);
+	ok(!strcmp(name, "player:decode:async_begin"),
+	   "an asynchronous span's beginning is provider:name:async_begin");
+	class.kind = 5;
+	note_class_name(&class, name);
+	ok(!strcmp(name, "player:decode:async_end"), "and its end provider:name:async_end");
+	class.kind = 6;
+	note_class_name(&class, name);
+	ok(!strcmp(name, "player:decode"), "a counter is provider:name");
 }
 
 int main(void)
 {
 	test_names();
+	test_keys();
 	test_refused();
 	test_patterns();
 	test_class_names();

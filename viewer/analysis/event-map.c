@@ -119,19 +119,47 @@ static void resolve_syscall(struct event_info *info, const struct trace_event_cl
 		info->fields[i] = (int16_t)i;
 }
 
+/* The field that says which span it is, or how much there is. */
+static int16_t find_key(const struct trace_event_class *class)
+{
+	bool is_async = class->kind == EVENT_ASYNC_BEGIN || class->kind == EVENT_ASYNC_END;
+
+	for (uint32_t i = 0; is_async && i < class->nr_fields && i <= INT16_MAX; i++)
+		if (class->fields[i].role == ROLE_ID)
+			return (int16_t)i;
+	return (is_async || class->kind == EVENT_COUNTER) && class->nr_fields ? 0 : -1;
+}
+
+/* What the name of a kind ends with, behind the stem. */
+static const char *kind_ending(enum trace_event_kind kind)
+{
+	switch (kind) {
+	case EVENT_BEGIN:
+		return ":begin";
+	case EVENT_END:
+		return ":end";
+	case EVENT_ASYNC_BEGIN:
+		return ":async_begin";
+	case EVENT_ASYNC_END:
+		return ":async_end";
+	default:
+		return "";
+	}
+}
+
 static int resolve_marker(struct event_map *map, struct event_info *info,
 			  const struct trace_event_class *class)
 {
-	size_t size = strlen(class->name);
+	const char *ending = kind_ending(class->kind);
+	size_t size = strlen(class->name), cut = strlen(ending);
 
 	info->id = EVENT_MARKER;
+	info->key = find_key(class);
 	for (uint32_t i = 0; i < class->nr_fields && i <= INT16_MAX; i++)
 		if (class->fields[i].role == ROLE_DUE)
 			info->due = (int16_t)i;
-	if (class->kind == EVENT_BEGIN && size > 6 && !strcmp(class->name + size - 6, ":begin"))
-		size -= 6;
-	if (class->kind == EVENT_END && size > 4 && !strcmp(class->name + size - 4, ":end"))
-		size -= 4;
+	if (size > cut && !strcmp(class->name + size - cut, ending))
+		size -= cut;
 	info->stem = event_map_intern(map, class->name, size);
 	return info->stem == UINT32_MAX ? -1 : 0;
 }
@@ -178,7 +206,7 @@ struct event_info *event_map_get(struct event_map *map, const struct trace_event
 	info = &domain->items[class->id];
 	if (info->class == class)
 		return info;
-	*info = (struct event_info){.class = class, .due = -1};
+	*info = (struct event_info){.class = class, .due = -1, .key = -1};
 	for (int i = 0; i < EVENT_MAX_FIELDS; i++)
 		info->fields[i] = -1;
 	if ((class->domain == TRACE_USER ? resolve_marker(map, info, class)

@@ -61,6 +61,7 @@ void history_destroy(struct history *history)
 	array_fini(&history->handovers);
 	array_fini(&history->stops);
 	array_fini(&history->instants);
+	array_fini(&history->asyncs);
 	array_fini(&history->results);
 	array_fini(&history->losses);
 	free(history->payloads.items);
@@ -68,6 +69,7 @@ void history_destroy(struct history *history)
 	u64_map_fini(&history->vtids);
 	u64_map_fini(&history->irq_names);
 	u64_map_fini(&history->queued);
+	u64_map_fini(&history->async_ids);
 	event_map_fini(&history->map);
 	free(history);
 }

@@ -101,6 +101,18 @@ struct span_item {
 	bool is_abandoned;   /* its end was discarded, or its thread ended first */
 };
 
+/* An asynchronous span. */
+struct async_item {
+	uint64_t begin, end;	       /* end: HISTORY_OPEN when it was never seen */
+	uint64_t payload, end_payload; /* of the begin's fields, and of the end's */
+	uint64_t id;
+	uint32_t class, end_class;
+	uint32_t thread, end_thread; /* that began and ended it */
+	int32_t pid;
+	uint32_t older; /* the one before whose id has the same hash, or NONE */
+};
+
+/* Any other marker: an instant, a counter, a frame, a message. */
 struct instant_item {
 	uint64_t ns, payload;
 	uint32_t class, thread;
@@ -236,6 +248,8 @@ struct history {
 	HISTORY_ARRAY(struct handover_item) handovers;
 	HISTORY_ARRAY(struct stop_item) stops;
 	HISTORY_ARRAY(struct instant_item) instants;
+	HISTORY_ARRAY(struct async_item) asyncs;
+	struct u64_map async_ids; /* hash of pid, name and id -> the latest span */
 	HISTORY_ARRAY(struct result_item) results;
 	HISTORY_ARRAY(struct history_loss) losses; /* from the first event on by begin */
 	struct {
@@ -390,9 +404,16 @@ void markers_on_event(struct history *history, const struct event_info *info,
 		      const struct trace_event *event);
 void markers_on_loss(struct history *history, const struct history_loss *loss);
 void markers_finish(struct history *history);
+/* Keeps a payload. Return: its offset; UINT64_MAX when there is none, or no memory. */
+uint64_t history_keep_payload(struct history *history, const struct trace_event *event);
 /* The innermost scope open at a time, or NONE. */
 uint32_t span_at(const struct history_thread *thread, uint64_t ns);
 /* An event made again of a class and a kept payload, to read its fields. */
 struct trace_event markers_event(const struct history *history, uint32_t class, uint64_t payload);
+
+/* --- async-spans.c --- */
+
+void asyncs_on_event(struct history *history, uint32_t thread, const struct event_info *info,
+		     const struct trace_event *event);
 
 #endif

@@ -149,7 +149,36 @@ static int add_instants(const struct history *history, struct why **routes)
 			.thread = instant->thread,
 			.source = (uint32_t)i,
 			.class = instant->class,
-			.is_instant = true,
+			.kind = WHY_INSTANT,
+		};
+	}
+	return 0;
+}
+
+static int add_asyncs(const struct history *history, struct why **routes)
+{
+	for (size_t i = 0; i < history->asyncs.nr; i++) {
+		const struct async_item *async = &history->asyncs.items[i];
+		struct why *why = routes[async->class];
+		struct why_instance *instance;
+
+		if (!why)
+			continue;
+		if (async->end == HISTORY_OPEN) {
+			why->unfinished++;
+			continue;
+		}
+		instance = array_push(&why->instances);
+		if (!instance)
+			return -ENOMEM;
+		*instance = (struct why_instance){
+			.scope_begin = async->begin,
+			.scope_end = async->end,
+			.due = due_of(history, async->class, async->payload),
+			.thread = async->end_thread,
+			.source = (uint32_t)i,
+			.class = async->class,
+			.kind = WHY_ASYNC,
 		};
 	}
 	return 0;
@@ -164,6 +193,8 @@ static int add_all(const struct history *history, struct why **routes)
 		ret = add_scopes(history, i, routes);
 	if (ret == 0)
 		ret = add_instants(history, routes);
+	if (ret == 0)
+		ret = add_asyncs(history, routes);
 	free(routes);
 	return ret;
 }
@@ -205,7 +236,7 @@ static void set_interval(struct why_instance *instance, const struct why_query *
 	instance->end = instance->scope_end;
 	if (query->by == WHY_BY_LATE)
 		instance->begin = instance->due < instance->end ? instance->due : instance->end;
-	else if (query->by == WHY_BY_INTERVAL || instance->is_instant)
+	else if (query->by == WHY_BY_INTERVAL || instance->kind == WHY_INSTANT)
 		instance->begin = is_first ? instance->end : previous->last_end;
 	/* Recursion: the previous one to begin may end later. */
 	if (instance->begin > instance->end)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * markers.c - scopes as they nest in each thread, instants, and what MARKER_RESULT added.
+ * Asynchronous spans are async-spans.c's.
  *
  * Scopes end last in, first out. An end that does not fit the innermost scope closes the nearest
  * one of its name, and those inside it are abandoned: their ends were discarded.
@@ -12,8 +13,7 @@
 
 #include "base/array.h"
 
-/* Keeps a payload. Return: its offset; UINT64_MAX when there is none, or no memory. */
-static uint64_t keep_payload(struct history *history, const struct trace_event *event)
+uint64_t history_keep_payload(struct history *history, const struct trace_event *event)
 {
 	uint64_t offset = history->payloads.nr;
 	size_t needed = offset + sizeof(uint32_t) + event->payload_size;
@@ -87,7 +87,7 @@ static void on_begin(struct history *history, struct history_thread *thread,
 	*span = (struct span_item){
 		.begin = event->stamp,
 		.end = HISTORY_OPEN,
-		.payload = keep_payload(history, event),
+		.payload = history_keep_payload(history, event),
 		.class = info->class->id,
 		.parent = parent,
 		.result = HISTORY_NONE,
@@ -127,7 +127,7 @@ static void on_result(struct history *history, struct history_thread *thread,
 		return;
 	}
 	span = &thread->spans.items[thread->open_span];
-	*result = (struct result_item){.payload = keep_payload(history, event),
+	*result = (struct result_item){.payload = history_keep_payload(history, event),
 				       .class = info->class->id,
 				       .next = span->result};
 	span->result = (uint32_t)history->results.nr - 1;
@@ -143,7 +143,7 @@ static void on_instant(struct history *history, uint32_t thread, const struct ev
 		return;
 	}
 	*instant = (struct instant_item){.ns = event->stamp,
-					 .payload = keep_payload(history, event),
+					 .payload = history_keep_payload(history, event),
 					 .class = info->class->id,
 					 .thread = thread};
 }
@@ -178,6 +178,10 @@ void markers_on_event(struct history *history, const struct event_info *info,
 		break;
 	case EVENT_RESULT:
 		on_result(history, thread, info, event);
+		break;
+	case EVENT_ASYNC_BEGIN:
+	case EVENT_ASYNC_END:
+		asyncs_on_event(history, index, info, event);
 		break;
 	case EVENT_THREAD:
 		break;

@@ -21,15 +21,22 @@ struct why_query {
 			       says when it was due */
 };
 
+/* Of an instance. */
+enum why_kind {
+	WHY_SCOPE,
+	WHY_INSTANT,
+	WHY_ASYNC, /* explained is what the thread did that ended it */
+};
+
 /* One time the marker was passed. */
 struct why_instance {
 	uint64_t begin, end;		 /* what is explained; equal: nothing */
 	uint64_t scope_begin, scope_end; /* of the marker itself; equal for an instant */
 	uint64_t due;			 /* HISTORY_NONE_NS: none */
 	uint32_t thread;
-	uint32_t source; /* index into the thread's spans or the history's instants */
+	uint32_t source; /* index into the thread's spans, or the history's instants or asyncs */
 	uint32_t class;	 /* of the marker */
-	bool is_instant;
+	enum why_kind kind;
 };
 #define HISTORY_NONE_NS UINT64_MAX
 
@@ -44,7 +51,7 @@ struct why {
 	struct why_query query;
 	HISTORY_ARRAY(struct why_instance)
 	instances;			    /* by begin of the scope; number N is item N - 1 */
-	uint64_t unfinished;		    /* scopes of that name without an end */
+	uint64_t unfinished;		    /* scopes and spans of that name without an end */
 	uint64_t typical_ns;		    /* the median length of what is explained */
 	uint64_t medians[CAUSE_NR_CLASSES]; /* of the time per class, over all instances */
 };

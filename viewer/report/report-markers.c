@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report-markers.c - per marker: how often, how long, how far apart, how often late.
+ * report-markers.c - per marker: how often, how long, how far apart, how often late; per counter:
+ * between which values it was.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,12 +26,36 @@ static const struct table_column columns[] = {
 };
 #define NR_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
+static const struct table_column counter_columns[] = {
+	{"counter", "counter", TABLE_TEXT}, {"count", "count", TABLE_U64},
+	{"rate", "per s", TABLE_DOUBLE},    {"min", "min", TABLE_VALUE},
+	{"mean", "mean", TABLE_VALUE},	    {"max", "max", TABLE_VALUE},
+	{"last", "last", TABLE_VALUE},
+};
+#define NR_COUNTER_COLUMNS (sizeof(counter_columns) / sizeof(counter_columns[0]))
+
+/* Those of one trace. */
+struct tables {
+	struct table markers, counters;
+};
+
 struct times {
 	HISTORY_ARRAY(uint64_t) durations;
 	HISTORY_ARRAY(uint64_t) intervals; /* from begin to begin, within a thread */
 	uint64_t late;
 	bool has_due, has_scopes;
 };
+
+/* A counter's values; the mean is over time, from the first one to the last. */
+struct values {
+	double min, max, last, sum;
+	uint64_t first_ns, last_ns, nr;
+};
+
+static enum trace_event_kind kind_of(const struct why *why, const struct why_instance *instance)
+{
+	return why->history->map.domains[TRACE_USER].items[instance->class].class->kind;
+}
 
 static int push(struct times *times, bool is_interval, uint64_t ns)
 {
@@ -51,10 +76,13 @@ static int collect(const struct why *why, uint64_t *last, struct times *times)
 	for (size_t i = 0; i < why->instances.nr && ret == 0; i++) {
 		const struct why_instance *instance = &why->instances.items[i];
 
-		if (!instance->is_instant) {
+		if (instance->kind != WHY_INSTANT) {
 			times->has_scopes = true;
 			ret = push(times, false, instance->scope_end - instance->scope_begin);
 		}
+		/* Asynchronous spans belong to no thread. */
+		if (instance->kind == WHY_ASYNC)
+			last[instance->thread] = 0;
 		if (ret == 0 && last[instance->thread])
 			ret = push(times, true, instance->scope_begin - last[instance->thread]);
 		last[instance->thread] = instance->scope_begin;
@@ -78,10 +106,92 @@ static uint64_t extreme(const uint64_t *values, size_t nr, bool largest)
 	return best;
 }
 
+static double seconds_of(const struct history *history)
+{
+	return (double)(history->last_ns - history->first_ns) / 1e9;
+}
+
+static double rate_of(const struct why *why)
+{
+	double seconds = seconds_of(why->history);
+
+	return seconds > 0 ? (double)why->instances.nr / seconds : 0;
+}
+
+/* Return: false when it is no number. */
+static bool value_of(const struct history *history, const struct why_instance *instance,
+		     double *ret_value)
+{
+	const struct event_info *info = &history->map.domains[TRACE_USER].items[instance->class];
+	uint64_t payload = history->instants.items[instance->source].payload;
+	struct trace_event event;
+	struct trace_value value;
+
+	if (info->key < 0 || payload == UINT64_MAX)
+		return false;
+	event = markers_event(history, instance->class, payload);
+	value = event_value(&event, (uint32_t)info->key);
+	if (value.type == FIELD_UINT)
+		*ret_value = (double)value.u;
+	else if (value.type == FIELD_INT)
+		*ret_value = (double)value.i;
+	else if (value.type == FIELD_FLOAT)
+		*ret_value = value.f;
+	return value.type == FIELD_UINT || value.type == FIELD_INT || value.type == FIELD_FLOAT;
+}
+
+static void add_value(struct values *values, double value, uint64_t ns)
+{
+	if (!values->nr)
+		*values = (struct values){.min = value, .max = value, .first_ns = ns};
+	else
+		values->sum += values->last * (double)(ns - values->last_ns);
+	if (value < values->min)
+		values->min = value;
+	if (value > values->max)
+		values->max = value;
+	values->last = value;
+	values->last_ns = ns;
+	values->nr++;
+}
+
+static int add_counter(struct table *table, const struct why *why)
+{
+	struct table_cell cells[NR_COUNTER_COLUMNS];
+	struct values values = {0};
+	double value;
+
+	for (size_t i = 0; i < why->instances.nr; i++)
+		if (kind_of(why, &why->instances.items[i]) == EVENT_COUNTER &&
+		    value_of(why->history, &why->instances.items[i], &value))
+			add_value(&values, value, why->instances.items[i].scope_begin);
+	if (!values.nr)
+		return 0;
+	cells[0] = (struct table_cell){.text = why->query.marker};
+	cells[1] = (struct table_cell){.u64 = values.nr};
+	cells[2] = (struct table_cell){.number = rate_of(why)};
+	cells[3] = (struct table_cell){.number = values.min};
+	cells[4] = (struct table_cell){
+		.number = values.last_ns > values.first_ns
+				  ? values.sum / (double)(values.last_ns - values.first_ns)
+				  : values.last};
+	cells[5] = (struct table_cell){.number = values.max};
+	cells[6] = (struct table_cell){.number = values.last};
+	return table_add(table, cells);
+}
+
+/* What it is, by its first instance. */
+static const char *kind_text(const struct why *why)
+{
+	const struct why_instance *first = &why->instances.items[0];
+
+	if (first->kind == WHY_SCOPE)
+		return "scope";
+	return first->kind == WHY_ASYNC ? "async" : event_kind_names[kind_of(why, first)];
+}
+
 static int add_marker(struct table *table, const struct why *why, uint64_t *last)
 {
-	const struct history *history = why->history;
-	double seconds = (double)(history->last_ns - history->first_ns) / 1e9;
 	struct times times = {0};
 	int ret = collect(why, last, &times);
 
@@ -91,9 +201,9 @@ static int add_marker(struct table *table, const struct why *why, uint64_t *last
 		bool none = !times.has_scopes;
 		struct table_cell cells[NR_COLUMNS] = {
 			{.text = why->query.marker},
-			{.text = times.has_scopes ? "scope" : "instant"},
+			{.text = kind_text(why)},
 			{.u64 = why->instances.nr},
-			{.number = seconds > 0 ? (double)why->instances.nr / seconds : 0},
+			{.number = rate_of(why)},
 			{.u64 = extreme(durations, nr, false), .is_null = none},
 			{.u64 = median_u64(durations, nr), .is_null = none},
 			{.u64 = quantile_u64(durations, nr, 0.99), .is_null = none},
@@ -112,7 +222,7 @@ static int add_marker(struct table *table, const struct why *why, uint64_t *last
 }
 
 /* In the order of their classes; each name once, though several classes may have it. */
-static int add_markers(struct table *table, const struct history *history)
+static int add_markers(struct tables *tables, const struct history *history)
 {
 	uint64_t *last = calloc(history->threads.nr + 1, sizeof(*last));
 	struct why *whys = NULL;
@@ -123,7 +233,10 @@ static int add_markers(struct table *table, const struct history *history)
 
 		if (!info->class || !whys[info->stem].instances.nr)
 			continue;
-		ret = add_marker(table, &whys[info->stem], last);
+		if (info->class->kind == EVENT_COUNTER)
+			ret = add_counter(&tables->counters, &whys[info->stem]);
+		else
+			ret = add_marker(&tables->markers, &whys[info->stem], last);
 		why_fini(&whys[info->stem]);
 	}
 	if (whys)
@@ -134,16 +247,30 @@ static int add_markers(struct table *table, const struct history *history)
 
 int report_markers(const struct history *history, bool is_json, FILE *file)
 {
-	struct table table = {.columns = columns, .nr_columns = NR_COLUMNS, .type = "markers"};
-	int ret = add_markers(&table, history);
+	struct tables tables = {
+		.markers = {.columns = columns, .nr_columns = NR_COLUMNS, .type = "markers"},
+		.counters = {.columns = counter_columns,
+			     .nr_columns = NR_COUNTER_COLUMNS,
+			     .type = "counters"}};
+	bool has_counters;
+	int ret = add_markers(&tables, history);
 
+	has_counters = tables.counters.cells.nr;
 	if (ret == 0 && is_json) {
-		table_print_json(&table, file);
+		table_print_json(&tables.markers, file);
+		table_print_json(&tables.counters, file);
 	} else if (ret == 0) {
-		fprintf(file, table.cells.nr ? "Markers, times in ms:\n" : "No markers.\n");
-		if (table.cells.nr)
-			table_print(&table, file, 0);
+		if (tables.markers.cells.nr || !has_counters)
+			fprintf(file, tables.markers.cells.nr ? "Markers, times in ms:\n"
+							      : "No markers.\n");
+		if (tables.markers.cells.nr)
+			table_print(&tables.markers, file, 0);
+		if (has_counters) {
+			fprintf(file, "Counters:\n");
+			table_print(&tables.counters, file, 0);
+		}
 	}
-	table_fini(&table);
+	table_fini(&tables.markers);
+	table_fini(&tables.counters);
 	return ret;
 }

@@ -359,23 +359,48 @@ static void write_payload(struct json_writer *json, const struct history *histor
 		write_value(json, event.class->fields[i].name, event_value(&event, i));
 }
 
+/* But for the id, which is the begin's. */
+static void write_end_payload(struct json_writer *json, const struct history *history,
+			      const struct async_item *async)
+{
+	int16_t key = history->map.domains[TRACE_USER].items[async->end_class].key;
+	struct trace_event event;
+
+	if (async->end_payload == UINT64_MAX)
+		return;
+	event = markers_event(history, async->end_class, async->end_payload);
+	for (uint32_t i = 0; i < event.class->nr_fields; i++)
+		if ((int)i != key)
+			write_value(json, event.class->fields[i].name, event_value(&event, i));
+}
+
 static void write_fields(struct json_writer *json, const struct history *history,
 			 const struct why_instance *instance)
 {
 	const struct history_thread *thread = history_thread(history, instance->thread);
 
+	const struct async_item *async;
+	const struct span_item *span;
+
 	json_object(json, "fields");
-	if (instance->is_instant) {
+	switch (instance->kind) {
+	case WHY_INSTANT:
 		write_payload(json, history, instance->class,
 			      history->instants.items[instance->source].payload);
-	} else {
-		const struct span_item *span = &thread->spans.items[instance->source];
-
+		break;
+	case WHY_ASYNC:
+		async = &history->asyncs.items[instance->source];
+		write_payload(json, history, instance->class, async->payload);
+		write_end_payload(json, history, async);
+		break;
+	case WHY_SCOPE:
+		span = &thread->spans.items[instance->source];
 		write_payload(json, history, instance->class, span->payload);
 		for (uint32_t i = span->result; i != HISTORY_NONE;
 		     i = history->results.items[i].next)
 			write_payload(json, history, history->results.items[i].class,
 				      history->results.items[i].payload);
+		break;
 	}
 	json_end_object(json);
 }

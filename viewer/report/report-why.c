@@ -44,24 +44,41 @@ static void print_head(const struct history *history, const struct why *why,
 	fprintf(file, "%-*s%s\n", LINE_WIDTH - 10, text, why_soundness_name(answer->soundness));
 }
 
+static void print_payload(const struct history *history, const char *title, uint32_t class,
+			  uint64_t payload, FILE *file)
+{
+	char text[DESCRIBE_SIZE];
+
+	describe_fields(history, class, payload, text, sizeof(text));
+	if (*text)
+		fprintf(file, "%s: %s\n", title, text);
+}
+
 static void print_fields(const struct history *history, const struct why_answer *answer, FILE *file)
 {
 	const struct why_instance *instance = &answer->instance;
 	const struct history_thread *thread = history_thread(history, instance->thread);
-	uint64_t payload = instance->is_instant ? history->instants.items[instance->source].payload
-						: thread->spans.items[instance->source].payload;
-	char text[DESCRIBE_SIZE];
+	const struct async_item *async;
+	const struct span_item *span;
 
-	describe_fields(history, instance->class, payload, text, sizeof(text));
-	if (*text)
-		fprintf(file, "fields: %s\n", text);
-	if (instance->is_instant)
-		return;
-	for (uint32_t i = thread->spans.items[instance->source].result; i != HISTORY_NONE;
-	     i = history->results.items[i].next) {
-		describe_fields(history, history->results.items[i].class,
-				history->results.items[i].payload, text, sizeof(text));
-		fprintf(file, "result: %s\n", text);
+	switch (instance->kind) {
+	case WHY_INSTANT:
+		print_payload(history, "fields", instance->class,
+			      history->instants.items[instance->source].payload, file);
+		break;
+	case WHY_ASYNC:
+		async = &history->asyncs.items[instance->source];
+		print_payload(history, "fields", instance->class, async->payload, file);
+		print_payload(history, "end", async->end_class, async->end_payload, file);
+		break;
+	case WHY_SCOPE:
+		span = &thread->spans.items[instance->source];
+		print_payload(history, "fields", instance->class, span->payload, file);
+		for (uint32_t i = span->result; i != HISTORY_NONE;
+		     i = history->results.items[i].next)
+			print_payload(history, "result", history->results.items[i].class,
+				      history->results.items[i].payload, file);
+		break;
 	}
 }
 

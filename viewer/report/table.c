@@ -51,6 +51,9 @@ static void format_cell(enum table_type type, const struct table_cell *cell, cha
 	case TABLE_DOUBLE:
 		snprintf(text, MAX_CELL, "%.1f", cell->number);
 		break;
+	case TABLE_VALUE:
+		snprintf(text, MAX_CELL, "%.10g", cell->number);
+		break;
 	case TABLE_BYTES:
 		snprintf(text, MAX_CELL, "%.1f", (double)cell->u64 / 1e6);
 		break;
@@ -140,6 +143,7 @@ static void write_cell(struct json_writer *json, const struct table_column *colu
 		json_i64(json, column->key, cell->i64);
 		break;
 	case TABLE_DOUBLE:
+	case TABLE_VALUE:
 		json_double(json, column->key, cell->number);
 		break;
 	case TABLE_BOOL:

@@ -16,6 +16,7 @@ enum table_type {
 	TABLE_I64,
 	TABLE_NS,     /* text: ms with three decimals; JSON: ns */
 	TABLE_DOUBLE, /* text: one decimal */
+	TABLE_VALUE,  /* of double; text: as many digits as it has, ten at most */
 	TABLE_BOOL,   /* of u64; text: yes or nothing */
 	TABLE_BYTES,  /* text: MB with one decimal; JSON: bytes */
 };

@@ -9,6 +9,9 @@
  *	MARKER_BEGIN(player, decode, size);  ...  MARKER_END(player, decode, ret);  a scope
  *	MARKER_SCOPE(audio, callback, MARKER_DUE(due_ns), nframes);     ends with the block
  *	MARKER_RESULT(underruns);                 more about the innermost open scope
+ *	MARKER_ASYNC_BEGIN(player, buffering, id);  ...  MARKER_ASYNC_END(player, buffering, id);
+ *	MARKER_COUNTER(player, queue_depth, n);   how much there is of something from now on
+ *	MARKER_FRAME(player, video, n);           the beginning of the next frame
  *	MARKER_THREAD("audio-rt");                names this thread, sets it up now
  *	if (MARKER_ENABLED(xclient, damage)) ...  is it worth preparing?
  *
@@ -108,6 +111,10 @@ struct weft_marker_note {
 #define WEFT_MARKER_BEGIN_KIND 1
 #define WEFT_MARKER_END_KIND 2
 #define WEFT_MARKER_RESULT_KIND 3
+#define WEFT_MARKER_ASYNC_BEGIN_KIND 4
+#define WEFT_MARKER_ASYNC_END_KIND 5
+#define WEFT_MARKER_COUNTER_KIND 6
+#define WEFT_MARKER_FRAME_KIND 7
 #define WEFT_MARKER_THREAD_KIND 9
 #define WEFT_MARKER_ENABLED_KIND 255
 
@@ -155,6 +162,30 @@ struct weft_marker_note {
 		    __VA_ARGS__)
 
 /**
+ * WEFT_MARKER_ASYNC_BEGIN(provider, name, id, fields...), WEFT_MARKER_ASYNC_END(provider, name, id,
+ * fields...) - a span that may end in another thread of the process, and overlap others.
+ * @id: an integer or a pointer that no other span of the name has while this one is open
+ */
+#define WEFT_MARKER_ASYNC_BEGIN(provider, ...) \
+	WEFT_KEYED_(WEFT_MARKER_ASYNC_BEGIN_KIND, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
+#define WEFT_MARKER_ASYNC_END(provider, ...) \
+	WEFT_KEYED_(WEFT_MARKER_ASYNC_END_KIND, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
+
+/**
+ * WEFT_MARKER_COUNTER(provider, name, value, fields...) - how much there is of something from now
+ * on: the depth of a queue, the bytes in a buffer. @value: a number; field value.
+ */
+#define WEFT_MARKER_COUNTER(provider, ...) \
+	WEFT_KEYED_(WEFT_MARKER_COUNTER_KIND, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
+
+/**
+ * WEFT_MARKER_FRAME(provider, name, number, fields...) - frame @number begins here, and the one
+ * before ends; field frame.
+ */
+#define WEFT_MARKER_FRAME(provider, ...) \
+	WEFT_KEYED_(WEFT_MARKER_FRAME_KIND, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
+
+/**
  * WEFT_MARKER_THREAD(name) - names this thread in recordings, and gives it its ring now, mapped and
  * prefaulted, instead of at its first marker. For the start of a thread, before it turns
  * real-time. @name: up to 31 bytes are kept.
@@ -190,6 +221,14 @@ struct weft_marker_note {
 #define MARKER_RESULT(...)                                                                     \
 	WEFT_EVENT_(WEFT_MARKER_RESULT_KIND, __COUNTER__, "weft", #__VA_ARGS__, 0, \
 		    __VA_ARGS__)
+#define MARKER_ASYNC_BEGIN(provider, ...) \
+	WEFT_KEYED_(WEFT_MARKER_ASYNC_BEGIN_KIND, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
+#define MARKER_ASYNC_END(provider, ...) \
+	WEFT_KEYED_(WEFT_MARKER_ASYNC_END_KIND, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
+#define MARKER_COUNTER(provider, ...) \
+	WEFT_KEYED_(WEFT_MARKER_COUNTER_KIND, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
+#define MARKER_FRAME(provider, ...) \
+	WEFT_KEYED_(WEFT_MARKER_FRAME_KIND, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
 #define MARKER_THREAD(name) WEFT_THREAD_(__COUNTER__, name)
 #define MARKER_ENABLED(provider, name) WEFT_ENABLED_(__COUNTER__, #provider, #name)
 #define MARKER_FIELD(name, ...) (__VA_ARGS__)
@@ -217,6 +256,13 @@ struct weft_marker_note {
 #define WEFT_TEXT_(a) WEFT_TEXT2_(a)
 #define WEFT_TEXT2_(a) #a
 
+/* Those whose first field is their id, value or number. */
+#define WEFT_KEYED_(kind, n, provider, text, ...)                                              \
+	do {                                                                                   \
+		WEFT_ASSERT_(WEFT_NR_(__VA_ARGS__) > 0, "its id, value or number is missing"); \
+		WEFT_EVENT_(kind, n, provider, text, __VA_ARGS__);                             \
+	} while (0)
+
 /* do_(index, field) for each field; index is unique, its order is not the fields'. */
 #define WEFT_EACH_(do_, ...) \
 	WEFT_EACH2_(WEFT_JOIN_(WEFT_EACH_, WEFT_NR_(__VA_ARGS__)), do_, __VA_ARGS__)
@@ -242,8 +288,10 @@ struct weft_marker_note {
 
 #ifdef __cplusplus
 #define WEFT_INLINE_ inline __attribute__((always_inline))
+#define WEFT_ASSERT_ static_assert
 extern "C" {
 #else
+#define WEFT_ASSERT_ _Static_assert
 /* gnu_inline: usable from the inline functions of other headers, and never emitted by itself. */
 #define WEFT_INLINE_ extern __inline__ __attribute__((gnu_inline, always_inline))
 #endif
