@@ -50,8 +50,8 @@ is "the margins are those of the closest events" \
 many_names() {
 	"$top_builddir/tests/write-sample-trace" "$tap_dir/many" 60000 60000 || return 1
 	(ulimit -t 10 && exec "$WEFT" report "$tap_dir/many" markers --json) >"$tap_dir/report" &&
-		[ "$(jq -r .marker "$tap_dir/report" | sort -u | wc -l)" -gt 10000 ] &&
-		[ "$(jq -r .marker "$tap_dir/report" | sort | uniq -d | wc -l)" -eq 0 ]
+		[ "$(jq -r ".marker // .counter" "$tap_dir/report" | sort -u | wc -l)" -gt 5000 ] &&
+		[ "$(jq -r ".marker // .counter" "$tap_dir/report" | sort | uniq -d | wc -l)" -eq 0 ]
 }
 ok "a report on thousands of names takes seconds, and has each once" many_names
 

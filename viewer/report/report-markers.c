@@ -155,6 +155,7 @@ static void add_value(struct values *values, double value, uint64_t ns)
 	values->nr++;
 }
 
+/* Return: 1 when it is no counter, or none with numbers; 0; -ENOMEM. */
 static int add_counter(struct table *table, const struct why *why)
 {
 	struct table_cell cells[NR_COUNTER_COLUMNS];
@@ -166,7 +167,7 @@ static int add_counter(struct table *table, const struct why *why)
 		    value_of(why->history, &why->instances.items[i], &value))
 			add_value(&values, value, why->instances.items[i].scope_begin);
 	if (!values.nr)
-		return 0;
+		return 1;
 	cells[0] = (struct table_cell){.text = why->query.marker};
 	cells[1] = (struct table_cell){.u64 = values.nr};
 	cells[2] = (struct table_cell){.number = rate_of(why)};
@@ -233,9 +234,8 @@ static int add_markers(struct tables *tables, const struct history *history)
 
 		if (!info->class || !whys[info->stem].instances.nr)
 			continue;
-		if (info->class->kind == EVENT_COUNTER)
-			ret = add_counter(&tables->counters, &whys[info->stem]);
-		else
+		ret = add_counter(&tables->counters, &whys[info->stem]);
+		if (ret == 1)
 			ret = add_marker(&tables->markers, &whys[info->stem], last);
 		why_fini(&whys[info->stem]);
 	}
