@@ -191,20 +191,20 @@ static json_t *start_request(const struct recorder *recorder)
 	const struct record_options *options = &recorder->options;
 	pid_t pid = options->argv ? recorder->program.pid : options->pid;
 
-	return json_pack("{s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:s, s:I, s:o, s:b, s:I, s:s, s:I, "
-			 "s:I, s:I, s:I, s:b}",
-			 "command", "start", "dir", recorder->dir, "pid", (int)pid, "kernel",
-			 options->kernel ? options->kernel : "default", "backend",
-			 recorder->backend, "extra", text_array(options->extra), "markers",
-			 text_array(options->markers), "clock",
-			 options->clock ? options->clock : "ordered", "ring_size",
-			 (json_int_t)options->ring_size, "argv", command_text(options->argv),
-			 "detach", options->is_detached, "duration_ns",
-			 (json_int_t)(options->is_detached ? options->duration_ns : 0), "no_bridge",
-			 recorder->bridge.why, "kernel_buffer", (json_int_t)options->kernel_buffer,
-			 "rotate_bytes", (json_int_t)options->rotate_bytes, "rotate_ns",
-			 (json_int_t)options->rotate_ns, "max_bytes",
-			 (json_int_t)options->max_bytes, "own", options->is_own_only);
+	return json_pack(
+		"{s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:s, s:I, s:o, s:b, s:I, s:s, s:I, "
+		"s:I, s:I, s:I, s:b, s:I}",
+		"command", "start", "dir", recorder->dir, "pid", (int)pid, "kernel",
+		options->kernel ? options->kernel : "default", "backend", recorder->backend,
+		"extra", text_array(options->extra), "markers", text_array(options->markers),
+		"clock", options->clock ? options->clock : "ordered", "ring_size",
+		(json_int_t)options->ring_size, "argv", command_text(options->argv), "detach",
+		options->is_detached, "duration_ns",
+		(json_int_t)(options->is_detached ? options->duration_ns : 0), "no_bridge",
+		recorder->bridge.why, "kernel_buffer", (json_int_t)options->kernel_buffer,
+		"rotate_bytes", (json_int_t)options->rotate_bytes, "rotate_ns",
+		(json_int_t)options->rotate_ns, "max_bytes", (json_int_t)options->max_bytes, "own",
+		options->is_own_only, "level_limit", (json_int_t)options->level_limit);
 }
 
 static void close_bridge(struct recorder *recorder)
@@ -686,6 +686,10 @@ const struct command command_record = {
 		"  -m, --marker=PATTERN   only these markers, such as 'player:*' or "
 		"'!player:poll'; the\n"
 		"                         last that matches decides; may be repeated\n"
+		"      --level=LEVEL      only markers of this level and more important ones: "
+		"emerg,\n"
+		"                         alert, crit, err, warning, notice, info, debug "
+		"(default: all)\n"
 		"      --own              root: markers of root's programs only, not of all "
 		"users'\n"
 		"      --backend=NAME     where kernel events come from; 'weft doctor' lists them\n"

@@ -52,6 +52,21 @@ static int parse_rotate(const char *text, struct record_options *options)
 	return ret < 0 || options->rotate_bytes < CONTROL_MIN_ROTATE ? -EINVAL : 0;
 }
 
+/* "warning", or 4: markers of that level and of those before it. */
+static bool parse_level(const char *text, uint32_t *ret_limit)
+{
+	static const char *const names[] = {"emerg",   "alert",	 "crit", "err",
+					    "warning", "notice", "info", "debug"};
+
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(text, names[i]) && (text[0] != (char)('0' + i) || text[1]))
+			continue;
+		*ret_limit = i + 1;
+		return true;
+	}
+	return false;
+}
+
 /* Return: 0, or CLI_ERROR, having said why. */
 static int take_option(struct record_options *options, char **argv, int option)
 {
@@ -85,6 +100,13 @@ static int take_option(struct record_options *options, char **argv, int option)
 	case 'm':
 		if (add_pattern(options->markers, &options->nr_markers, optarg) < 0)
 			return cli_usage_error(&command_record, "too many -m");
+		return 0;
+	case 'l':
+		if (!parse_level(optarg, &options->level_limit))
+			return cli_usage_error(&command_record,
+					       "'%s' is no level: emerg, alert, crit, err, "
+					       "warning, notice, info or debug, or 0 to 7",
+					       optarg);
 		return 0;
 	case 'd':
 		if (parse_duration(optarg, NS_PER_S, &options->duration_ns) < 0 ||
@@ -143,6 +165,7 @@ int record_options_parse(int argc, char **argv, struct record_options *options)
 		{"kernel", required_argument, NULL, 'k'},
 		{"event", required_argument, NULL, 'e'},
 		{"marker", required_argument, NULL, 'm'},
+		{"level", required_argument, NULL, 'l'},
 		{"backend", required_argument, NULL, 'b'},
 		{"clock", required_argument, NULL, 'c'},
 		{"duration", required_argument, NULL, 'd'},

@@ -18,6 +18,7 @@ struct record_options {
 	/* NULL-terminated. */
 	const char *extra[RECORD_MAX_PATTERNS + 1], *markers[RECORD_MAX_PATTERNS + 1];
 	size_t nr_extra, nr_markers;
+	uint32_t level_limit;			     /* only markers of a level below; 0: all */
 	pid_t pid;				     /* 0: none */
 	uint64_t duration_ns, ring_size;	     /* 0: until the end; the default */
 	uint64_t rotate_bytes, rotate_ns, max_bytes; /* 0: not cut into parts; all of them kept */

@@ -75,6 +75,7 @@ _weft_values() {
 	record--marker | record-m) _weft_program_markers ;;
 	record--kernel) echo default all none sched irq softirq block timer workqueue signal syscall fault ;;
 	record--clock) echo ordered fast ;;
+	record--level) echo emerg alert crit err warning notice info debug ;;
 	record--backend) echo ftrace fake none ;;
 	record--pid | record-p | list*) compgen -A file -- "$3"; ps -eo pid= 2>/dev/null ;;
 	record--output | record-o) compgen -d -- "$3" ;;

@@ -87,6 +87,7 @@ static int follow(const struct agent *agent, const struct place_order *order)
 		.lane_data_size = order->lane_data_size,
 		.pool_size = order->pool_size,
 		.nr_patterns = order->nr_patterns,
+		.level_limit = order->level_limit,
 		.patterns = order->patterns,
 		.patterns_size = order->patterns_size,
 	};

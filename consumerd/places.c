@@ -161,6 +161,7 @@ static void make_order(struct places *places, struct session *const *sessions,
 	places->order.lane_data_size = wish.control.lane_data_size;
 	places->order.pool_size = wish.control.pool_size;
 	places->order.nr_patterns = wish.control.nr_patterns;
+	places->order.level_limit = wish.control.level_limit;
 	places->order.patterns_size = (uint32_t)wish.control.patterns_size;
 	memcpy(places->order.patterns, wish.text, sizeof(wish.text));
 }

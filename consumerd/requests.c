@@ -113,6 +113,7 @@ static const char *read_start(const json_t *request, struct session_config *conf
 	json_int_t rotate_bytes = json_integer_value(json_object_get(request, "rotate_bytes"));
 	json_int_t rotate_ns = json_integer_value(json_object_get(request, "rotate_ns"));
 	json_int_t max_bytes = json_integer_value(json_object_get(request, "max_bytes"));
+	json_int_t level_limit = json_integer_value(json_object_get(request, "level_limit"));
 
 	*config = (struct session_config){
 		.dir = text_of(request, "dir"),
@@ -127,6 +128,7 @@ static const char *read_start(const json_t *request, struct session_config *conf
 		.rotate_bytes = (uint64_t)rotate_bytes,
 		.rotate_ns = (uint64_t)rotate_ns,
 		.max_bytes = (uint64_t)max_bytes,
+		.level_limit = (uint32_t)level_limit,
 		.extra = extra,
 		.markers = markers,
 		.bridge = bridge,
@@ -142,6 +144,8 @@ static const char *read_start(const json_t *request, struct session_config *conf
 	    !is_none_or_above(rotate_ns, CONTROL_MIN_ROTATE_NS) ||
 	    !is_none_or_above(max_bytes, 2 * (rotate_bytes ? rotate_bytes : CONTROL_MIN_ROTATE)))
 		return "\"rotate_bytes\", \"rotate_ns\" or \"max_bytes\" is out of range";
+	if (level_limit < 0 || level_limit > 8)
+		return "\"level_limit\" is out of range";
 	if (!texts_of(request, "extra", extra) || !texts_of(request, "markers", markers))
 		return "\"extra\" and \"markers\" must be short arrays of strings";
 	return check_pid(config->pid, bridge >= 0);

@@ -276,6 +276,7 @@ static int copy_config(struct session *session, const struct session_config *con
 	session->dir = strdup(config->dir);
 	session->clock_name = strdup(clock_name(config));
 	session->patterns = copy_texts(config->markers);
+	session->level_limit = config->level_limit;
 	session->pid = config->pid;
 	session->wants_programs = !config->pid;
 	session->is_fast_clock = config->is_fast_clock;

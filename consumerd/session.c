@@ -23,7 +23,7 @@
 #define MAX_PROGRAM_CLASSES 4096u
 #define FIELDS_PER_CLASS 16u
 
-bool session_wants(const struct session *session, const char *name)
+bool session_wants(const struct session *session, const char *name, uint8_t level)
 {
 	char base[256];
 	const char *colon = strchr(name, ':'), *kind;
@@ -32,6 +32,8 @@ bool session_wants(const struct session *session, const char *name)
 	/* What belongs to other markers goes where they go: thread names, results. */
 	if (!strncmp(name, "weft:", 5))
 		return true;
+	if (session->level_limit && level >= session->level_limit)
+		return false;
 	/* Patterns say "provider:name", without the ":begin" of a scope. */
 	kind = colon ? strchr(colon + 1, ':') : NULL;
 	snprintf(base, sizeof(base), "%.*s", kind ? (int)(kind - name) : (int)strlen(name), name);
@@ -99,7 +101,7 @@ int session_class(struct session *session, const struct trace_event_class *class
 	struct class_share *share;
 	int ret;
 
-	if (!session_wants(session, class->name))
+	if (!session_wants(session, class->name, class->level))
 		return 0;
 	known = class_set_find(session->classes, class);
 	if (known) {

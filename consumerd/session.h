@@ -39,6 +39,7 @@ struct session_config {
 	uint64_t kernel_buffer;			     /* bytes per CPU; 0: the backend's default */
 	const char *const *extra;		     /* NULL-terminated, or NULL */
 	const char *const *markers;  /* patterns, NULL-terminated, or NULL for all */
+	uint32_t level_limit;	     /* only markers of a level below it; 0: of all */
 	enum clock_kind clock;	     /* what stamps are in */
 	const char *clock_why;	     /* why not the TSC, or NULL */
 	const char *missing_markers; /* whose are not recorded, and why; "" or NULL */
@@ -94,6 +95,7 @@ struct session {
 	char *backend_name, *clock_name, *missing;
 	pid_t pid;
 	char **patterns;		    /* NULL-terminated; empty: all markers */
+	uint32_t level_limit;		    /* as in its configuration */
 	bool is_fast_clock, wants_programs; /* kernel events of every program that has markers */
 	bool is_own_only;		    /* of our own user's programs, not of others' */
 	uint64_t ring_size;
@@ -176,8 +178,8 @@ static inline uint64_t floor_effective(const struct floor *floor, uint64_t now, 
 int session_create(const struct session_config *config, struct session **ret_session, char *reterr,
 		   size_t reterr_size);
 
-/* Is the name of a marker's class wanted? */
-bool session_wants(const struct session *session, const char *name);
+/* Is a class of markers wanted, by its name and level? */
+bool session_wants(const struct session *session, const char *name, uint8_t level);
 
 /**
  * session_class() - the session's own class for a program's.

@@ -78,6 +78,22 @@ static int collect_patterns(struct wish *wish, struct session *const *sessions,
 	return ret;
 }
 
+/* The highest, for each session filters for itself; 0: one wants all levels. */
+static uint32_t level_limit(struct session *const *sessions)
+{
+	uint32_t limit = 0;
+
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++) {
+		if (!sessions[slot])
+			continue;
+		if (!sessions[slot]->level_limit)
+			return 0;
+		if (sessions[slot]->level_limit > limit)
+			limit = sessions[slot]->level_limit;
+	}
+	return limit;
+}
+
 /* Ordered, if anybody asks for it. */
 static enum ring_clock marker_clock(struct session *const *sessions, enum clock_kind clock)
 {
@@ -103,6 +119,7 @@ int wish_unite(struct session *const *sessions, enum clock_kind clock, struct wi
 	ret_wish->control.clock = marker_clock(sessions, clock);
 	ret_wish->control.lane_data_size = largest_ring(sessions);
 	ret_wish->control.pool_size = POOL_SIZE;
+	ret_wish->control.level_limit = level_limit(sessions);
 	return (int)nr;
 }
 

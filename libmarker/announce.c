@@ -199,7 +199,7 @@ static int announce_thread_class(void)
 {
 	struct note_class class = {
 		.kind = WEFT_MARKER_THREAD_KIND,
-		.level = WEFT_MARKER_LEVEL,
+		.level = WEFT_MARKER_LEVEL_INFO,
 		.nr_fields = 1,
 		.provider = "weft",
 		.name = "thread",

@@ -95,6 +95,17 @@ static int place_announce(struct weft_marker_place *place, const struct note_cla
 	return ret;
 }
 
+/* What belongs to other markers goes where they go, whatever its level. */
+static bool is_wanted(const struct note_class *class)
+{
+	const struct control_page *wish = &process.wish;
+
+	if (wish->level_limit && class->level >= wish->level_limit &&
+	    class->kind != WEFT_MARKER_RESULT_KIND && class->kind != WEFT_MARKER_THREAD_KIND)
+		return false;
+	return note_is_wanted(class, wish->patterns, sizeof(wish->patterns), wish->nr_patterns);
+}
+
 static enum decision decide_locked(struct weft_marker_place *place, uint32_t generation)
 {
 	static struct note_class class; /* under the lock; a handler's stack may be small */
@@ -107,8 +118,7 @@ static enum decision decide_locked(struct weft_marker_place *place, uint32_t gen
 	if (!control_read(generation))
 		return DECIDED_LATER;
 	if (process.failed_generation == generation || place_parse(place, &class) ||
-	    !note_is_wanted(&class, process.wish.patterns, sizeof(process.wish.patterns),
-			    process.wish.nr_patterns))
+	    !is_wanted(&class))
 		return DECIDED_OFF;
 	ret = place_announce(place, &class);
 	if (ret == -EPIPE || ret == -ENOTCONN)

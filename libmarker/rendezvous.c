@@ -124,7 +124,7 @@ static int control_check(int fd)
 	    pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
 		return -EPROTO;
 	if (head.magic != CONTROL_MAGIC || head.version != CONTROL_VERSION ||
-	    head.size < sizeof(struct control_page))
+	    head.size < CONTROL_PAGE_MIN_SIZE)
 		return -EPROTO;
 	return 0;
 }
@@ -192,6 +192,7 @@ int64_t rendezvous_control_publish(struct control_page *page, const struct contr
 	page->lane_data_size = wish->lane_data_size;
 	page->pool_size = wish->pool_size;
 	page->nr_patterns = wish->nr_patterns;
+	page->level_limit = wish->level_limit;
 	if (wish->patterns_size)
 		memcpy(page->patterns, wish->patterns, wish->patterns_size);
 	/* Release pairs with the acquire in libmarker's control_read(). */

@@ -62,6 +62,7 @@ struct control_wish {
 	uint32_t lane_data_size;
 	uint32_t pool_size;
 	uint32_t nr_patterns;
+	uint32_t level_limit;
 	const char *patterns;
 	size_t patterns_size;
 };

@@ -18,6 +18,7 @@
 #define LIBMARKER_WIRE_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define CONTROL_MAGIC 0x43464557u /* "WEFC" */
@@ -45,7 +46,11 @@ struct control_page {
 	/* NUL-terminated patterns, "player:*", "!player:poll"; the last that matches decides; none:
 	 * all on. */
 	char patterns[CONTROL_PATTERNS_SIZE];
+	/* From here on only in later pages; 0 where they end before. */
+	uint32_t level_limit; /* only markers of a level below it; 0: of all levels */
 };
+/* What every page has. */
+#define CONTROL_PAGE_MIN_SIZE offsetof(struct control_page, level_limit)
 _Static_assert(sizeof(struct control_page) <= CONTROL_PAGE_SIZE, "the control page is one page");
 
 enum wire_type {

@@ -134,6 +134,13 @@ static void kinds(struct frame *frame, int number)
 	WEFT_MARKER_COUNTER(types, load, 0.5);
 	MARKER_FRAME(types, video, number, MARKER_DUE(5));
 	WEFT_MARKER_FRAME(types, audio, MARKER_FIELD(period, number));
+	MARKER_AT(MARKER_LEVEL_DEBUG, types, detail, number);
+	WEFT_MARKER_AT(WEFT_MARKER_LEVEL_ERR, types, failure);
+#undef MARKER_LEVEL
+#define MARKER_LEVEL MARKER_LEVEL_WARNING
+	MARKER(types, warned, number);
+#undef MARKER_LEVEL
+#define MARKER_LEVEL MARKER_LEVEL_INFO
 	WEFT_MARKER(types, flow2, WEFT_MARKER_FLOW_GLOBAL(x11, 3, 9), number);
 }
 

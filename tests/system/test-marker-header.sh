@@ -43,6 +43,9 @@ types:depth value=98112
 types:load value=0.5
 types:video frame=3 due_ns=5
 types:audio period=3
+types:detail number=3
+types:failure
+types:warned number=3
 types:flow2 x11=3 x11=9 number=3
 types:in_inline value=1
 types:in_inline value=2
@@ -241,6 +244,8 @@ types:span  async_begin  id:u64:id, number:s32
 types:span  async_end  id:u64:id, ret:s32
 types:strings  instant  nothing:string, empty:string, name:string, literal:string
 types:video  frame  frame:s32, due_ns:u64:due"
+	levels() { "$WEFT" list "$tap_dir/types" --json | grep -E "\"types:($1)\"" | grep -o '"level":[0-9]' | sort | tr '\n' ' '; }
+	is "each marker has its level" "$(levels 'detail|failure|warned|floats')" '"level":3 "level":4 "level":6 "level":7 '
 	list_json() {
 		"$WEFT" list "$tap_dir/types" --json | jq -es '[.[] | select(.name == "linux:unix")] | length == 1 and .[0].fields[0].name == "errno"'
 	}

@@ -140,16 +140,23 @@ static void test_wants(void)
 	char *but[] = {"!player:poll", NULL};
 	struct session session = {.patterns = none};
 
-	ok(session_wants(&session, "any:thing"), "without patterns all markers are wanted");
+	ok(session_wants(&session, "any:thing", 6), "without patterns all markers are wanted");
 	session.patterns = some;
-	ok(session_wants(&session, "player:shown"), "a pattern matches");
-	ok(session_wants(&session, "player:decode:begin"), "whatever kind of marker it is");
-	ok(!session_wants(&session, "player:poll:end"), "the last one that matches decides");
-	ok(!session_wants(&session, "audio:callback"), "what none matches is not wanted");
-	ok(session_wants(&session, "weft:thread"), "names of threads always are");
+	ok(session_wants(&session, "player:shown", 6), "a pattern matches");
+	ok(session_wants(&session, "player:decode:begin", 6), "whatever kind of marker it is");
+	ok(!session_wants(&session, "player:poll:end", 6), "the last one that matches decides");
+	ok(!session_wants(&session, "audio:callback", 6), "what none matches is not wanted");
+	ok(session_wants(&session, "weft:thread", 6), "names of threads always are");
 	session.patterns = but;
-	ok(session_wants(&session, "audio:callback") && !session_wants(&session, "player:poll"),
+	ok(session_wants(&session, "audio:callback", 6) &&
+		   !session_wants(&session, "player:poll", 6),
 	   "an exception alone leaves all the others");
+	session.level_limit = 5; /* warning */
+	ok(session_wants(&session, "audio:callback", 4) &&
+		   !session_wants(&session, "audio:callback", 5),
+	   "a level is wanted with those before it");
+	ok(!session_wants(&session, "player:poll", 0) && session_wants(&session, "weft:result", 7),
+	   "patterns hold as well, and what belongs to other markers has no level");
 }
 
 static void test_wish(void)
@@ -177,6 +184,12 @@ static void test_wish(void)
 	   "with two, what one of them wants is on, under a new generation");
 	ok(page->clock == RING_CLOCK_ORDERED,
 	   "and stamps are ordered when one of them asks for it");
+	first.level_limit = 5;
+	wish_publish(page, sessions, CLOCK_TICKS_TSC);
+	ok(page->level_limit == 0, "when one wants all levels, all are on");
+	second.level_limit = 3;
+	wish_publish(page, sessions, CLOCK_TICKS_TSC);
+	ok(page->level_limit == 5, "else those of the one that wants more");
 	first.patterns = none;
 	wish_publish(page, sessions, CLOCK_TICKS_TSC);
 	ok(page->nr_patterns == 0, "when one wants all, all are on");

@@ -26,6 +26,12 @@
  * declared type, in C under gcc int where it is narrower than that. At most 16 fields; in C++17
  * without lambdas in them.
  *
+ * Levels. A marker has the level that MARKER_LEVEL expands to where it stands: as syslog's, 0 for
+ * an emergency to 7 for what only who debugs it wants to know; 6 unless the program defines it
+ * otherwise, before this header or, after an #undef, anywhere. MARKER_AT(level, provider, name,
+ * fields...) is an instant with a level of its own. `weft record --level` leaves out what is less
+ * important.
+ *
  * The text of names and fields is taken as written, so that a provider may be called linux and a
  * field errno. What a macro of your own passes on has been expanded before it gets here.
  *
@@ -125,18 +131,56 @@ struct weft_marker_note {
 #define WEFT_MARKER_STRING 0x40
 #define WEFT_MARKER_HEX 0x80
 
-#define WEFT_MARKER_LEVEL 6
+/* Levels, as syslog's. */
+#define WEFT_MARKER_LEVEL_EMERG 0
+#define WEFT_MARKER_LEVEL_ALERT 1
+#define WEFT_MARKER_LEVEL_CRIT 2
+#define WEFT_MARKER_LEVEL_ERR 3
+#define WEFT_MARKER_LEVEL_WARNING 4
+#define WEFT_MARKER_LEVEL_NOTICE 5
+#define WEFT_MARKER_LEVEL_INFO 6
+#define WEFT_MARKER_LEVEL_DEBUG 7
 #define WEFT_MARKER_PAGE_SIZE 4096
 
 #ifndef WEFT_MARKER_ABI_ONLY
 
 /* ---- The API. ---- */
 
+#ifndef MARKER_NO_SHORT_NAMES
+#define MARKER_LEVEL_EMERG WEFT_MARKER_LEVEL_EMERG
+#define MARKER_LEVEL_ALERT WEFT_MARKER_LEVEL_ALERT
+#define MARKER_LEVEL_CRIT WEFT_MARKER_LEVEL_CRIT
+#define MARKER_LEVEL_ERR WEFT_MARKER_LEVEL_ERR
+#define MARKER_LEVEL_WARNING WEFT_MARKER_LEVEL_WARNING
+#define MARKER_LEVEL_NOTICE WEFT_MARKER_LEVEL_NOTICE
+#define MARKER_LEVEL_INFO WEFT_MARKER_LEVEL_INFO
+#define MARKER_LEVEL_DEBUG WEFT_MARKER_LEVEL_DEBUG
+#endif
+
+/* The level of the markers that follow; the program may define it, and again (#undef first). */
+#ifndef WEFT_MARKER_LEVEL
+#ifdef MARKER_NO_SHORT_NAMES
+#define WEFT_MARKER_LEVEL WEFT_MARKER_LEVEL_INFO
+#else
+#define WEFT_MARKER_LEVEL MARKER_LEVEL
+#ifndef MARKER_LEVEL
+#define MARKER_LEVEL WEFT_MARKER_LEVEL_INFO
+#endif
+#endif
+#endif
+
 /**
  * WEFT_MARKER(provider, name, fields...) - something happened here, at one instant.
  */
 #define WEFT_MARKER(provider, ...) \
 	WEFT_EVENT_(WEFT_MARKER_INSTANT, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
+
+/**
+ * WEFT_MARKER_AT(level, provider, name, fields...) - the same, with a level of its own.
+ */
+#define WEFT_MARKER_AT(level, provider, ...)                                           \
+	WEFT_EVENT_(WEFT_LEVELED_(WEFT_MARKER_INSTANT, level), __COUNTER__, #provider, \
+		    #__VA_ARGS__, __VA_ARGS__)
 
 /**
  * WEFT_MARKER_BEGIN(provider, name, fields...), WEFT_MARKER_END(provider, name, fields...) - a
@@ -212,6 +256,9 @@ struct weft_marker_note {
 #ifndef MARKER_NO_SHORT_NAMES
 #define MARKER(provider, ...) \
 	WEFT_EVENT_(WEFT_MARKER_INSTANT, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
+#define MARKER_AT(level, provider, ...)                                                \
+	WEFT_EVENT_(WEFT_LEVELED_(WEFT_MARKER_INSTANT, level), __COUNTER__, #provider, \
+		    #__VA_ARGS__, __VA_ARGS__)
 #define MARKER_BEGIN(provider, ...) \
 	WEFT_EVENT_(WEFT_MARKER_BEGIN_KIND, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
 #define MARKER_END(provider, ...) \
@@ -255,6 +302,11 @@ struct weft_marker_note {
 #define WEFT_JOIN2_(a, b) a##b
 #define WEFT_TEXT_(a) WEFT_TEXT2_(a)
 #define WEFT_TEXT2_(a) #a
+
+/* A kind with a level of its own, and what it is taken apart into. */
+#define WEFT_LEVELED_(kind, level) ((kind) | ((level) + 1) << 8)
+#define WEFT_KIND_(kind) ((kind)&255)
+#define WEFT_LEVEL_(kind) ((kind) >> 8 ? ((kind) >> 8) - 1 : (WEFT_MARKER_LEVEL))
 
 /* Those whose first field is their id, value or number. */
 #define WEFT_KEYED_(kind, n, provider, text, ...)                                              \
@@ -540,36 +592,37 @@ template <typename T> using value_of = value<typename std::decay<T>::type>;
  * Section flag "?": in the group of the function, so that of a template or an inline function the
  * linker keeps one set of everything.
  */
-#define WEFT_PLACE_(var, kind, n, provider, text, ...)                                    \
-	__asm__ volatile(".set .Lweft_text, " WEFT_TEXT_(n) "\n"                          \
-			 ".pushsection .rodata.weft,\"a\",%progbits\n"                    \
-			 "990: .asciz " #provider "\n"                                    \
-			 ".asciz " #text "\n"                                             \
-			 ".popsection\n");                                                \
-	__asm__ volatile(".ifne .Lweft_text - " WEFT_TEXT_(n) "\n"                        \
-			 ".error \"a marker was parted from its text\"\n"                 \
-			 ".endif\n"                                                       \
-			 ".pushsection .data.weft,\"aw?\",%%progbits\n"                   \
-			 ".balign 16\n"                                                   \
-			 "991: .long 0, 0, 0, 992f - .\n"                                 \
-			 ".popsection\n"                                                  \
-			 ".pushsection .note.weft,\"a?\",%%note\n"                        \
-			 ".balign 4\n"                                                    \
-			 ".long 5, 994f - 993f, 1\n"                                      \
-			 ".asciz \"weft\"\n"                                              \
-			 ".balign 4\n"                                                    \
-			 "992:\n"                                                         \
-			 "993: .long 990b - ., 991b - .\n"                                \
-			 ".long weft_marker_page_v1 - ., weft_marker_calls_v1 - .\n"      \
-			 ".byte %c[weft_kind], %c[weft_level], %c[weft_nr], 0\n"          \
-			 WEFT_EACH_(WEFT_CODE_BYTE_, __VA_ARGS__)                         \
-			 "994: .balign 4\n"                                               \
-			 ".popsection\n"                                                  \
-			 WEFT_ADDRESS_("991b")                                            \
-			 : [weft_place] "=r"(var)                                         \
-			 : [weft_kind] "i"(kind), [weft_level] "i"(WEFT_MARKER_LEVEL),    \
-			   [weft_nr] "i"(WEFT_NR_(__VA_ARGS__))                           \
-			   WEFT_EACH_(WEFT_CODE_OPERAND_, __VA_ARGS__))
+#define WEFT_PLACE_(var, kind, n, provider, text, ...)                                           \
+	__asm__ volatile(                                                                        \
+		".set .Lweft_text, " WEFT_TEXT_(n) "\n"                                          \
+						   ".pushsection .rodata.weft,\"a\",%progbits\n" \
+						   "990: .asciz " #provider "\n"                 \
+						   ".asciz " #text "\n"                          \
+						   ".popsection\n");                             \
+	__asm__ volatile(                                                                        \
+		".ifne .Lweft_text - " WEFT_TEXT_(                                               \
+			n) "\n"                                                                  \
+			   ".error \"a marker was parted from its text\"\n"                      \
+			   ".endif\n"                                                            \
+			   ".pushsection .data.weft,\"aw?\",%%progbits\n"                        \
+			   ".balign 16\n"                                                        \
+			   "991: .long 0, 0, 0, 992f - .\n"                                      \
+			   ".popsection\n"                                                       \
+			   ".pushsection .note.weft,\"a?\",%%note\n"                             \
+			   ".balign 4\n"                                                         \
+			   ".long 5, 994f - 993f, 1\n"                                           \
+			   ".asciz \"weft\"\n"                                                   \
+			   ".balign 4\n"                                                         \
+			   "992:\n"                                                              \
+			   "993: .long 990b - ., 991b - .\n"                                     \
+			   ".long weft_marker_page_v1 - ., weft_marker_calls_v1 - .\n"           \
+			   ".byte %c[weft_kind], %c[weft_level], %c[weft_nr], 0\n" WEFT_EACH_(   \
+				   WEFT_CODE_BYTE_,                                              \
+				   __VA_ARGS__) "994: .balign 4\n"                               \
+						".popsection\n" WEFT_ADDRESS_("991b")            \
+		: [weft_place] "=r"(var)                                                         \
+		: [weft_kind] "i"(WEFT_KIND_(kind)), [weft_level] "i"(WEFT_LEVEL_(kind)),        \
+		  [weft_nr] "i"(WEFT_NR_(__VA_ARGS__))WEFT_EACH_(WEFT_CODE_OPERAND_, __VA_ARGS__))
 #define WEFT_CODE_BYTE_(i, x) ".byte %c[weft_c" #i "]\n"
 #define WEFT_CODE_OPERAND_(i, x) , [weft_c##i] "i"(WEFT_CODE_(x))
 
