@@ -41,8 +41,9 @@ tests_unit_test_ring_SOURCES = tests/unit/test-ring.c
 tests_unit_test_ring_LDADD = libringread.la
 tests_unit_test_note_SOURCES = tests/unit/test-note.c
 tests_unit_test_note_LDADD = libnoteread.la
-dist_check_SCRIPTS += tests/system/test-marker-header.sh tests/system/test-marker-select.sh
-EXTRA_DIST += tests/system/marker-types.c tests/system/marker-types-other.c
+dist_check_SCRIPTS += tests/system/test-header-matrix.sh tests/system/test-marker-header.sh \
+	tests/system/test-marker-select.sh
+EXTRA_DIST += tests/system/marker-types.sh tests/system/marker-types.c tests/system/marker-types-other.c
 check_PROGRAMS += tests/system/marker-life
 tests_system_marker_life_SOURCES = tests/system/marker-life.c
 tests_system_marker_life_LDFLAGS = -pthread

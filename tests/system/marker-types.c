@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * marker-types.c - every type and name a marker takes, once; C and C++, for test-marker-header.sh,
+ * marker-types.c - every type and name a marker takes, once; C and C++, for marker-types.sh,
  * which knows what must come out. Exits 0 when nothing was evaluated that should not be, and errno
  * stayed what it was.
  */
@@ -15,8 +15,8 @@
 struct frame {
 	long pts;
 	unsigned small : 5;
-	unsigned long wide : 40;
-	long negative : 40;
+	unsigned long long wide : 40;
+	long long negative : 40;
 	bool is_key;
 	char name[16];
 	struct frame *next;
@@ -147,7 +147,7 @@ static void kinds(struct frame *frame, int number)
 int main(void)
 {
 	struct frame next = {8, 0, 0, 0, false, "next", NULL};
-	struct frame frame = {98112, 17, 1UL << 39, -3, true, "comm-of-16-byte", &next};
+	struct frame frame = {98112, 17, 1ULL << 39, -3, true, "comm-of-16-byte", &next};
 	int bad = 0;
 
 	MARKER_THREAD("types");

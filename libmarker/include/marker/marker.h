@@ -570,7 +570,7 @@ template <typename T> using value_of = value<typename std::decay<T>::type>;
 		default: WEFT_CODE_PROMOTED_(x))
 #define WEFT_TEMP_(i, x)                                                                   \
 	__typeof__(_Generic((x), _Bool: (_Bool)0, long double: 0.0, default: WEFT_PLAIN_(x))) \
-		weft_v##i##_ = (x);
+		weft_v##i##_ = (__typeof__(weft_v##i##_))(x);
 #define WEFT_SCOPE_CLEANUP_ __attribute__((cleanup(weft_marker_scope_end_)))
 
 #endif /* C */
