@@ -60,6 +60,15 @@ static void type_name(const struct wire_field *field, char *name, size_t size)
 	}
 }
 
+/* One line, whatever is in it. */
+static void print_format(const char *format)
+{
+	struct json_writer json = {.file = stdout};
+
+	fputs("  ", stdout);
+	json_string(&json, NULL, format);
+}
+
 static void print_text(const struct note_class *class)
 {
 	printf("%s:%s  %s", class->provider, class->name, kind_name(class));
@@ -72,6 +81,8 @@ static void print_text(const struct note_class *class)
 		printf("%s%s:%s%s%s", i ? ", " : "  ", field->name, type, role ? ":" : "",
 		       role ? role : "");
 	}
+	if (class->kind == EVENT_LOG)
+		print_format(class->format);
 	putchar('\n');
 }
 
@@ -86,6 +97,8 @@ static void print_json(struct listing *listing, const struct note_class *class)
 	json_string(json, "name", name);
 	json_string(json, "kind", kind_name(class));
 	json_u64(json, "level", class->level);
+	if (class->kind == EVENT_LOG)
+		json_string(json, "format", class->format);
 	json_array(json, "fields");
 	for (unsigned i = 0; i < class->nr_fields; i++) {
 		const struct note_field *field = &class->fields[i];
@@ -110,7 +123,8 @@ static bool was_seen(struct listing *listing, const struct note_class *class)
 	size_t used;
 	char *item;
 
-	used = snprintf(text, sizeof(text), "%s:%s:%d", class->provider, class->name, class->kind);
+	used = snprintf(text, sizeof(text), "%s:%s:%d:%s", class->provider, class->name,
+			class->kind, class->format);
 	for (unsigned i = 0; i < class->nr_fields && used < sizeof(text); i++)
 		used += snprintf(text + used, sizeof(text) - used, ",%s:%d:%d",
 				 class->fields[i].name, class->fields[i].wire.type,
@@ -238,10 +252,12 @@ const struct command command_list = {
 	.summary = "lists the markers of a program, or of a process and its libraries",
 	.help = "  PROGRAM   a file, or a name that is looked up as the shell does; it is not run\n"
 		"  PID       a process: every program and library it has mapped\n"
-		"  --json    one object a line: file, name, kind, level, fields\n"
+		"  --json    one object a line: file, name, kind, level, fields, a message's "
+		"format\n"
 		"\n"
-		"A line: provider:name, kind, and the fields as name:type[:role]; types are u8 to "
-		"u64,\n"
+		"A line: provider:name, kind, the fields as name:type[:role], and a message's "
+		"format;\n"
+		"types are u8 to u64,\n"
 		"s8 to s64, f32, f64, x64 (shown in hex) and string.\n"
 		"\n"
 		"  weft list ./player\n"

@@ -60,14 +60,14 @@ static const char *next_text(const char *bytes, size_t size, size_t *offset)
 }
 
 static int add_fields(struct trace_event_class *class, const struct wire_class *wire, size_t size,
-		      size_t offset)
+		      size_t *offset)
 {
 	const char *bytes = (const char *)wire;
 	const struct wire_field *fields = (const struct wire_field *)(bytes + sizeof(*wire));
 	int ret = 0;
 
 	for (uint32_t i = 0; i < wire->nr_fields && ret == 0; i++) {
-		const char *name = next_text(bytes, size, &offset);
+		const char *name = next_text(bytes, size, offset);
 
 		if (!name || fields[i].role > ROLE_ID)
 			return -EPROTO;
@@ -76,6 +76,15 @@ static int add_fields(struct trace_event_class *class, const struct wire_class *
 					    (enum trace_field_role)fields[i].role);
 	}
 	return ret == -EINVAL ? -EPROTO : ret;
+}
+
+/* Any bytes may be in it. */
+static int add_format(struct trace_event_class *class, const char *bytes, size_t size,
+		      size_t offset)
+{
+	if (offset >= size || !memchr(bytes + offset, '\0', size - offset))
+		return -EPROTO;
+	return event_class_set_format(class, bytes + offset);
 }
 
 /* The place for class number @number, made if need be; NULL without memory. */
@@ -104,7 +113,9 @@ static int take_class(struct program *program, const struct wire_class *wire, si
 	if (!class)
 		return -ENOMEM;
 	class->level = wire->level;
-	ret = add_fields(class, wire, size, offset);
+	ret = add_fields(class, wire, size, &offset);
+	if (ret == 0 && class->kind == EVENT_LOG)
+		ret = add_format(class, (const char *)wire, size, offset);
 	place = ret == 0 ? class_place(program, wire->class) : NULL;
 	if (!place) {
 		event_class_destroy(class);

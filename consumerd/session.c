@@ -88,14 +88,28 @@ static struct trace_event_class *class_copy(const struct trace_event_class *clas
 			return NULL;
 		}
 	}
+	if (class->format && event_class_set_format(copy, class->format) < 0) {
+		event_class_destroy(copy);
+		return NULL;
+	}
 	event_class_finish(copy);
 	return copy;
+}
+
+/* A long format counts as several fields. */
+static uint32_t class_cost(const struct trace_event_class *class)
+{
+	uint32_t fields = class->nr_fields;
+
+	if (class->format)
+		fields += (uint32_t)strlen(class->format) / 64;
+	return 1 + fields / FIELDS_PER_CLASS;
 }
 
 int session_class(struct session *session, const struct trace_event_class *class, uid_t uid,
 		  uint32_t *cost, const struct trace_event_class **ret_class)
 {
-	uint32_t more = 1 + class->nr_fields / FIELDS_PER_CLASS;
+	uint32_t more = class_cost(class);
 	const struct trace_event_class *known;
 	struct trace_event_class *copy;
 	struct class_share *share;

@@ -262,6 +262,8 @@ int announce_class(uint32_t number, const struct note_class *class)
 	p += strlen(p) + 1;
 	for (unsigned i = 0; i < class->nr_fields; i++)
 		p = stpcpy(p, class->fields[i].name) + 1;
+	if (class->kind == WEFT_MARKER_LOG_KIND)
+		p = stpcpy(p, class->format) + 1;
 	wire->header = wire_header(WIRE_CLASS, p - process.message);
 	return send_message(wire, p - process.message, -1);
 }

@@ -44,13 +44,15 @@ static int place_parse(struct weft_marker_place *place, struct note_class *ret_c
 	const char *base = (const char *)&place->to_note + place->to_note;
 	const struct weft_marker_note *note = (const struct weft_marker_note *)base;
 	const char *provider = (const char *)&note->to_text + note->to_text;
+	const char *text = provider + strlen(provider) + 1;
 	struct note_source source = {
 		.kind = note->kind,
 		.level = note->level,
 		.nr_fields = note->nr_fields,
 		.codes = note->codes,
 		.provider = provider,
-		.text = provider + strlen(provider) + 1,
+		.text = text,
+		.format = note->kind == WEFT_MARKER_LOG_KIND ? text + strlen(text) + 1 : NULL,
 	};
 
 	return note_parse(&source, ret_class);

@@ -55,7 +55,7 @@ static int place_read(const struct image *image, const char *desc, size_t size, 
 		      struct note_class *ret_class)
 {
 	struct weft_marker_note note;
-	const char *provider, *text;
+	const char *provider, *text, *format;
 	size_t left;
 
 	if (size < sizeof(note))
@@ -65,14 +65,17 @@ static int place_read(const struct image *image, const char *desc, size_t size, 
 		return -EBADMSG;
 	provider = image_at(image, address + note.to_text, &left);
 	text = provider ? text_end(provider, left) : NULL;
-	if (!text || !text_end(text, left - (text - provider)))
+	format = text ? text_end(text, left - (text - provider)) : NULL;
+	if (!format ||
+	    (note.kind == WEFT_MARKER_LOG_KIND && !text_end(format, left - (format - provider))))
 		return -EBADMSG;
 	return note_parse(&(struct note_source){.kind = note.kind,
 						.level = note.level,
 						.nr_fields = note.nr_fields,
 						.codes = (const uint8_t *)desc + sizeof(note),
 						.provider = provider,
-						.text = text},
+						.text = text,
+						.format = format},
 			  ret_class);
 }
 

@@ -242,6 +242,101 @@ static int code_parse(uint8_t code, struct wire_field *field)
 	return 0;
 }
 
+static unsigned octal_digits(const char *p, unsigned *ret_value)
+{
+	unsigned nr = 0;
+
+	*ret_value = 0;
+	for (; nr < 3 && p[nr] >= '0' && p[nr] <= '7'; nr++)
+		*ret_value = *ret_value * 8 + (unsigned)(p[nr] - '0');
+	return nr;
+}
+
+static unsigned hex_digits(const char *p, unsigned *ret_value)
+{
+	unsigned nr = 0;
+
+	*ret_value = 0;
+	for (;; nr++) {
+		char c = p[nr] | 0x20;
+
+		if (c >= '0' && c <= '9' && p[nr] >= '0')
+			*ret_value = *ret_value * 16 + (unsigned)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			*ret_value = *ret_value * 16 + (unsigned)(c - 'a' + 10);
+		else
+			return nr;
+	}
+}
+
+/* What follows a backslash. Return: behind it. */
+static const char *unescape(const char *p, char *ret_char)
+{
+	static const char letters[] = "abfnrtve", meant[] = "\a\b\f\n\r\t\v\033";
+	const char *letter = *p ? strchr(letters, *p) : NULL;
+	unsigned value, nr = octal_digits(p, &value);
+
+	if (*p == 'x') {
+		p++;
+		nr = hex_digits(p, &value);
+	}
+	if (!nr) {
+		*ret_char = letter ? meant[letter - letters] : *p;
+		return *p ? p + 1 : p;
+	}
+	*ret_char = (char)value;
+	return p + nr;
+}
+
+/* One string literal at @p. Return: behind it, or NULL when there is none. */
+static const char *literal_parse(const char *p, char *format, size_t *size)
+{
+	char c;
+
+	if (*p++ != '"')
+		return NULL;
+	while (*p && *p != '"') {
+		c = *p++;
+		if (c == '\\')
+			p = unescape(p, &c);
+		if (c && *size < NOTE_MAX_FORMAT - 1)
+			format[(*size)++] = c;
+	}
+	return *p ? p + 1 : NULL;
+}
+
+/* A conversion of a string with a precision reads no further than that, which we cannot know. */
+static bool limits_a_string(const char *format)
+{
+	for (const char *p = format; (p = strchr(p, '%')); p++) {
+		bool has_precision = false;
+
+		for (p++; *p && strchr("-+ #0123456789.*'hlLqjzt", *p); p++)
+			has_precision |= *p == '.';
+		if (has_precision && (*p == 's' || *p == 'S'))
+			return true;
+		if (!*p)
+			return false;
+	}
+	return false;
+}
+
+/* Literals in a row, of C's source, into one text. */
+static int format_parse(const char *source, char *format)
+{
+	size_t size = 0;
+
+	if (!source)
+		return -EBADMSG;
+	do {
+		source = literal_parse(source, format, &size);
+		while (source && is_blank(*source))
+			source++;
+	} while (source && *source);
+	format[size] = '\0';
+	return source && !limits_a_string(format) ? 0 : -EBADMSG;
+}
+
 int note_parse(const struct note_source *source, struct note_class *class)
 {
 	const char *p = source->text, *end = p + strlen(p);
@@ -256,7 +351,14 @@ int note_parse(const struct note_source *source, struct note_class *class)
 	copy_name(class->provider,
 		  span_trim((struct span){source->provider,
 					  source->provider + strlen(source->provider)}));
-	if (source->kind == WEFT_MARKER_RESULT_KIND) {
+	class->format[0] = '\0';
+	if (source->kind == WEFT_MARKER_LOG_KIND) {
+		/* The text begins with the format. */
+		if (!next_argument(&p, end, &argument) ||
+		    format_parse(source->format, class->format))
+			return -EBADMSG;
+		strcpy(class->name, "log");
+	} else if (source->kind == WEFT_MARKER_RESULT_KIND) {
 		strcpy(class->name, "result");
 	} else if (source->kind == WEFT_MARKER_THREAD_KIND) {
 		strcpy(class->name, "thread");

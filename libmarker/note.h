@@ -17,6 +17,7 @@
 #define NOTE_MAX_FIELDS 16
 #define NOTE_KIND_ENABLED 255 /* of MARKER_ENABLED, which asks for a marker and is none */
 #define NOTE_MAX_NAME 64
+#define NOTE_MAX_FORMAT 512
 
 struct note_field {
 	struct wire_field wire;
@@ -27,6 +28,7 @@ struct note_class {
 	uint8_t kind, level, nr_fields;
 	char provider[NOTE_MAX_NAME];
 	char name[NOTE_MAX_NAME];
+	char format[NOTE_MAX_FORMAT]; /* of a message; else "" */
 	struct note_field fields[NOTE_MAX_FIELDS];
 };
 
@@ -36,12 +38,14 @@ struct note_source {
 	const uint8_t *codes; /* nr_fields of them */
 	const char *provider; /* NUL-terminated, as the compiler saw it */
 	const char *text;     /* name and fields, NUL-terminated */
+	const char *format;   /* of a message, as the source has it; else it may be NULL */
 };
 
 /**
  * note_parse() - reads names and roles out of the text, types out of the codes.
- * @ret_class: filled on success; names are cut at NOTE_MAX_NAME - 1 bytes
- * Return: 0, or -EBADMSG when text and codes do not fit together.
+ * @ret_class: filled on success; names are cut at NOTE_MAX_NAME - 1 bytes, formats likewise
+ * Return: 0, or -EBADMSG when text and codes do not fit together, a format is no literal or limits
+ * a string, whose argument must then not be read to a NUL.
  */
 int note_parse(const struct note_source *source, struct note_class *ret_class);
 

@@ -85,7 +85,7 @@ struct wire_class {
 	uint8_t level;
 	uint8_t nr_fields;
 	/* struct wire_field[nr_fields], then NUL-terminated: class name ("player:decode:begin"),
-	 * field names */
+	 * field names, and of a message its format, not empty; what follows is of later versions */
 };
 struct wire_field {
 	uint8_t type; /* enum trace_field_type's numbers */

@@ -94,6 +94,20 @@ static long find_number(const char *line, const char *name, const char *key, lon
 	return strncmp(found, "null", 4) ? strtol(found, NULL, 10) : -1;
 }
 
+/* What a message says is weft's alone. A quote in a field's text has a backslash before it. */
+static void cut_message(char *text)
+{
+	char *message = strstr(text, "},\"message\":\""), *end;
+
+	if (!message)
+		return;
+	for (end = message + 13; *end && *end != '"'; end++)
+		if (*end == '\\' && end[1])
+			end++;
+	if (*end)
+		memmove(message + 1, end + 1, strlen(end + 1) + 1);
+}
+
 /* Its own ids where they differ from the host's: the trace has vpid and vtid. */
 static void digest_line(const char *line, struct digest *digest)
 {
@@ -115,6 +129,7 @@ static void digest_line(const char *line, struct digest *digest)
 	digest->text = strdup(name);
 	if (!digest->text)
 		fatal("no memory");
+	cut_message(digest->text);
 }
 
 /* As many digits as it takes to read the same number back. */

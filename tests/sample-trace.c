@@ -54,6 +54,8 @@ static struct trace_event_class *make_class(unsigned number, unsigned *seed)
 		for (unsigned i = 0; i < nr; i++)
 			add_field(class, field_names[(first + i) % NR_NAMES],
 				  (unsigned)rand_r(seed) % 60);
+	if (class->kind == EVENT_LOG)
+		event_class_set_format(class, "%d of \"%s\": 100%%,\n%-8.3f; \xc3\xa4 %");
 	if (number % 7 == 5) /* the same name twice */
 		add_field(class, field_names[first % NR_NAMES], 2);
 	event_class_finish(class);

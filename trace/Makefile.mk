@@ -6,7 +6,7 @@ libtrace_la_SOURCES = trace/class-set.c trace/class-set.h trace/clock-break.c \
 	trace/find.c trace/index.c trace/index.h trace/merge.c trace/merge.h \
 	trace/metadata-read.c trace/metadata-write.c trace/metadata.h trace/model.c \
 	trace/model.h trace/packet-file.c trace/packet-file.h trace/packet.c trace/packet.h trace/parse-time.c trace/parse-time.h \
-	trace/payload.c trace/print.c trace/print.h trace/reader-part.c trace/reader-part.h \
+	trace/message.c trace/message.h trace/payload.c trace/print.c trace/print.h trace/reader-part.c trace/reader-part.h \
 	trace/reader.c trace/reader.h trace/repair.c \
 	trace/sidecar-read.c trace/sidecar-write.c trace/sidecar.h trace/stream-reader.c \
 	trace/stream-reader.h trace/stream-writer.c trace/threads.c trace/threads.h trace/tsdl.c \
@@ -70,3 +70,7 @@ EXTRA_DIST += tests/data/format-1.script tests/data/format-1
 UNIT_TESTS += tests/unit/test-print
 tests_unit_test_print_SOURCES = tests/unit/test-print.c tests/temp-dir.h
 tests_unit_test_print_LDADD = libtrace.la
+
+UNIT_TESTS += tests/unit/test-message
+tests_unit_test_message_SOURCES = tests/unit/test-message.c
+tests_unit_test_message_LDADD = libtrace.la

@@ -43,6 +43,8 @@ static uint32_t bucket_of(const struct trace_event_class *class)
 {
 	uint32_t hash = hash_text(2166136261u, class->name);
 
+	if (class->format)
+		hash = hash_text(hash, class->format);
 	for (uint32_t i = 0; i < class->nr_fields; i++)
 		hash = hash_text(hash, class->fields[i].name) + class->fields[i].type;
 	return (hash ^ hash >> 16) % CLASS_SET_BUCKETS;

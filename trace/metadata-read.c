@@ -355,13 +355,19 @@ static struct trace_field *uri_field(struct trace_event_class *class, char *valu
 	return *ret_rest != value && index < class->nr_fields ? &class->fields[index] : NULL;
 }
 
-/* "ROLE=FIELD" or "name=FIELD:NAME"; what is not known is passed over. Return: 0, -ENOMEM. */
+/* "ROLE=FIELD", "name=FIELD:NAME" or "format=TEXT"; what is not known is passed over. Return: 0,
+ * -ENOMEM. */
 static int apply_parameter(struct trace_event_class *class, char *parameter)
 {
 	char *value = strchr(parameter, '='), *rest;
-	struct trace_field *field = value ? uri_field(class, value + 1, &rest) : NULL;
+	struct trace_field *field;
 	char *name;
 
+	if (value && !strncmp(parameter, "format=", 7)) {
+		decode_percent(value + 1);
+		return event_class_set_format(class, value + 1);
+	}
+	field = value ? uri_field(class, value + 1, &rest) : NULL;
 	if (!field)
 		return 0;
 	*value = 0;

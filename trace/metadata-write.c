@@ -285,7 +285,7 @@ static void write_percent(FILE *file, const char *text)
 		fprintf(file, isalnum(*c) || *c == '_' ? "%c" : "%%%02x", *c);
 }
 
-/* weft:KIND?ROLE=FIELD&...&name=FIELD:NAME */
+/* weft:KIND?ROLE=FIELD&...&name=FIELD:NAME&format=TEXT */
 static void write_uri(FILE *file, const struct trace_event_class *class, char *const *names)
 {
 	const char *separator = "?";
@@ -303,6 +303,10 @@ static void write_uri(FILE *file, const struct trace_event_class *class, char *c
 			write_percent(file, field->name);
 			separator = "&";
 		}
+	}
+	if (class->format) {
+		fprintf(file, "%sformat=", separator);
+		write_percent(file, class->format);
 	}
 	fprintf(file, "\";\n");
 }

@@ -101,6 +101,17 @@ int event_class_add_field(struct trace_event_class *class, const char *name,
 	return 0;
 }
 
+int event_class_set_format(struct trace_event_class *class, const char *format)
+{
+	char *copy = strdup(format);
+
+	if (!copy)
+		return -ENOMEM;
+	free(class->format);
+	class->format = copy;
+	return 0;
+}
+
 void event_class_finish(struct trace_event_class *class)
 {
 	class->min_size = 0;
@@ -118,6 +129,7 @@ void event_class_destroy(struct trace_event_class *class)
 	for (uint32_t i = 0; i < class->nr_fields; i++)
 		free(class->fields[i].name);
 	free(class->fields);
+	free(class->format);
 	free(class->name);
 	free(class);
 }
@@ -131,6 +143,8 @@ static bool field_equal(const struct trace_field *a, const struct trace_field *b
 bool event_class_equal(const struct trace_event_class *a, const struct trace_event_class *b)
 {
 	if (a->kind != b->kind || a->nr_fields != b->nr_fields || strcmp(a->name, b->name))
+		return false;
+	if (!a->format != !b->format || (a->format && strcmp(a->format, b->format)))
 		return false;
 	for (uint32_t i = 0; i < a->nr_fields; i++)
 		if (!field_equal(&a->fields[i], &b->fields[i]))

@@ -77,6 +77,7 @@ struct trace_event_class {
 			  there */
 	uint32_t nr_fields;
 	struct trace_field *fields;
+	char *format;	    /* of a message, as printf() takes it; NULL: none */
 	uint32_t min_size;  /* bytes of the shortest payload; set by event_class_finish() */
 	bool is_fixed_size; /* no string and no bytes: each payload is as long; likewise */
 	void *user;	    /* of whoever owns the class; NULL at first */
@@ -149,13 +150,16 @@ int event_class_add_field(struct trace_event_class *class, const char *name,
 			  enum trace_field_type type, uint8_t size, uint8_t base,
 			  enum trace_field_role role);
 
+/* Of a message (message.h). Return: 0 or -ENOMEM. */
+int event_class_set_format(struct trace_event_class *class, const char *format);
+
 /* To be called after the last field: computes min_size. */
 void event_class_finish(struct trace_event_class *class);
 
 /* Accepts NULL. */
 void event_class_destroy(struct trace_event_class *class);
 
-/* Same name, kind, and the same fields in the same order. */
+/* Same name, kind and format, and the same fields in the same order. */
 bool event_class_equal(const struct trace_event_class *a, const struct trace_event_class *b);
 
 /* Index of the field of that name, or -1. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/json-writer.h"
+#include "trace/message.h"
 #include "trace/metadata.h"
 
 #define MAX_NAME_COLUMN 28
@@ -289,12 +290,36 @@ static void put_text_thread(struct event_printer *printer, const struct trace_th
 	put_literal(printer, " ");
 }
 
+static void put_message(struct event_printer *printer, const struct trace_event *event)
+{
+	char text[MESSAGE_MAX_SIZE];
+
+	put_quoted(printer, text, message_format(event, text));
+}
+
+/* Of a message what it says, of any other event its fields. */
+static void put_text_fields(struct event_printer *printer, const struct trace_event *event,
+			    const struct class_text *text)
+{
+	const struct trace_event_class *class = event->class;
+	const uint8_t *at = event->payload;
+
+	if (class->format) {
+		put_literal(printer, " ");
+		put_message(printer, event);
+		return;
+	}
+	for (uint32_t i = 0; i < class->nr_fields; i++) {
+		put_text(printer, &text->fields[i].plain);
+		put_value(printer, &class->fields[i], &at, false);
+	}
+}
+
 const char *printer_text(struct event_printer *printer, const struct trace_event *event,
 			 const struct trace_thread *thread, size_t *ret_size)
 {
 	const struct trace_event_class *class = event->class;
 	const struct class_text *text = &printer->domains[class->domain].items[class->id];
-	const uint8_t *at = event->payload;
 
 	printer->size = 0;
 	put_number(printer, event->stamp / 1000000000, false, 7, ' ');
@@ -308,10 +333,7 @@ const char *printer_text(struct event_printer *printer, const struct trace_event
 					       : "  ",
 	    2);
 	put_text(printer, &text->name);
-	for (uint32_t i = 0; i < class->nr_fields; i++) {
-		put_text(printer, &text->fields[i].plain);
-		put_value(printer, &class->fields[i], &at, false);
-	}
+	put_text_fields(printer, event, text);
 	put_literal(printer, "\n");
 	*ret_size = printer->size;
 	return printer->is_full ? NULL : printer->bytes;
@@ -370,7 +392,12 @@ const char *printer_json(struct event_printer *printer, const struct trace_event
 		put_text(printer, &text->fields[i].json);
 		put_value(printer, &class->fields[i], &at, true);
 	}
-	put_literal(printer, "}}\n");
+	put_literal(printer, "}");
+	if (class->format) {
+		put_literal(printer, ",\"message\":");
+		put_message(printer, event);
+	}
+	put_literal(printer, "}\n");
 	*ret_size = printer->size;
 	return printer->is_full ? NULL : printer->bytes;
 }
@@ -429,7 +456,7 @@ static int make_class_text(struct event_printer *printer, const struct trace_eve
 	if (ret < 0)
 		return ret;
 	put_class_name(printer, class->name);
-	if (class->nr_fields)
+	if (class->nr_fields || class->format)
 		put_spaces(printer, 0, column);
 	if (take_text(printer, &text->name) < 0)
 		return -1;

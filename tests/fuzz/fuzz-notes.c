@@ -4,7 +4,8 @@
  * text; the patterns of a control page that it is asked against.
  *
  *	u8 which	0: an ELF file; else a note:
- *	u8 kind, level, nr_fields; that many codes; text; NUL; text; NUL; the page's patterns
+ *	u8 kind, level, nr_fields; that many codes; three texts, each with a NUL; the page's
+ *patterns
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -59,7 +60,7 @@ static void read_note(struct fuzz_bytes *bytes)
 		.nr_fields = (uint8_t)fuzz_number(bytes, 1),
 	};
 	struct note_class class = {0};
-	char *provider, *text, *patterns, *codes = calloc(1, 256);
+	char *provider, *text, *format, *patterns, *codes = calloc(1, 256);
 	const uint8_t *at;
 	size_t size = fuzz_take(bytes, source.nr_fields, &at);
 
@@ -67,6 +68,7 @@ static void read_note(struct fuzz_bytes *bytes)
 	source.codes = (const uint8_t *)codes;
 	source.provider = provider = take_text(bytes);
 	source.text = text = take_text(bytes);
+	source.format = format = take_text(bytes);
 	patterns = malloc(bytes->left + 1);
 	memcpy(patterns, bytes->at, bytes->left);
 	if (note_parse(&source, &class) == 0) {
@@ -76,6 +78,7 @@ static void read_note(struct fuzz_bytes *bytes)
 	free(codes);
 	free(provider);
 	free(text);
+	free(format);
 	free(patterns);
 }
 

@@ -7,6 +7,7 @@
 #include <marker/marker.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -141,6 +142,12 @@ static void kinds(struct frame *frame, int number)
 	MARKER(types, warned, number);
 #undef MARKER_LEVEL
 #define MARKER_LEVEL MARKER_LEVEL_INFO
+	MARKER_LOG(types,
+		   "%d of %s: 100%%, \""
+		   "%" PRIu64 "\"\n",
+		   number, frame->name, (uint64_t)id);
+	MARKER_LOG_AT(MARKER_LEVEL_ERR, types, "no arguments");
+	WEFT_MARKER_LOG(types, "%c %g", 'x', 0.5);
 	WEFT_MARKER(types, flow2, WEFT_MARKER_FLOW_GLOBAL(x11, 3, 9), number);
 }
 

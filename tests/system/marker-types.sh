@@ -47,7 +47,10 @@ types_want_all() {
 		types:detail number=3
 		types:failure
 		types:warned number=3
-		types:flow2 x11=3 x11=9 number=3
+		types:log number=3 name="comm-of-16-byte" arg2=1099511627776
+types:log
+types:log arg0=120 arg1=0.5
+types:flow2 x11=3 x11=9 number=3
 		types:in_inline value=1
 		types:in_inline value=2
 		c++ types:in_shared value=6
@@ -96,7 +99,8 @@ types_listed() {
 	local dir=$1 language=$2 file=$3
 	"$WEFT" list "$file" >"$dir/list" 2>"$dir/list.err" && ! grep . "$dir/list.err" || { cat "$dir/list.err"; return 1; }
 	types_want "$language" | sed -E 's/="[^=]*"( |$)/ /g; s/=[^ ]*//g; s/ +$//' | LC_ALL=C sort -u >"$dir/names"
-	sed -E 's/:[^ ,]*(, |$)/ /g; s/^([^ ]*)  (instant|counter|frame|thread|result) */\1 /
+	sed -E 's/^([^ ]*  log  [^"]*)  ".*/\1/; s/^([^ ]*  log)  ".*/\1/; s/:[^ ,]*(, |$)/ /g
+		s/^([^ ]*)  (instant|counter|frame|log|thread|result) */\1 /
 		s/^([^ ]*)  (begin|end|async_begin|async_end) */\1:\2 /; s/ +/ /g; s/ +$//' \
 		"$dir/list" | LC_ALL=C sort -u >"$dir/listed"
 	LC_ALL=C comm -23 "$dir/names" "$dir/listed" >"$dir/unlisted"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Asynchronous spans, counters, frames and global flows: on a scripted history, whose figures are
+# Asynchronous spans, counters, frames, global flows and messages: on a scripted history, whose figures are
 # worked out here by hand, and from the header through a recording to every reader.
 . "${top_srcdir:-.}/tests/tap.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
@@ -94,4 +94,64 @@ if command -v babeltrace2 >/dev/null; then
 else
 	skip "babeltrace2 reads the same number of events" "no babeltrace2"
 fi
+
+# ---- messages
+cat >"$tap_dir/log.c" <<'END'
+#include <marker/marker.h>
+#include <inttypes.h>
+#include <string.h>
+int main(void)
+{
+	uint64_t bytes = 1ULL << 40;
+	const char *name = "clip.mp4";
+	char unended[4] = {'a', 'b', 'c', 'd'};
+	MARKER_LOG(player, "%d of %s: %.1f%%\n", 3, name, 37.5);
+	MARKER_LOG(player, "wrote %" PRIu64 " bytes, \"%s\"", bytes, (char *)0);
+	MARKER_LOG_AT(MARKER_LEVEL_DEBUG, player, "only for who debugs");
+	MARKER_LOG(player, "%.4s", unended);
+	MARKER_LOG(audio, "%x", 255);
+	return 0;
+}
+END
+logged() {
+	${CC:-cc} -Wall -Werror -I "$top_srcdir/libmarker/include" -o "$tap_dir/log" "$tap_dir/log.c" &&
+		"$WEFT" record --kernel=none -o "$tap_dir/logged" "$@" -- "$tap_dir/log"
+}
+ok "a program's messages are recorded" logged -m 'player:*'
+is "they are formatted when they are read" \
+	"$("$WEFT" dump "$tap_dir/logged" | grep -o 'player:log.*' | tr -s ' ')" \
+	'player:log "3 of clip.mp4: 37.5%\u000a"
+player:log "wrote 1099511627776 bytes, \"(null)\""
+player:log "only for who debugs"'
+is "in JSON with their arguments, each with its type and name" \
+	"$("$WEFT" dump "$tap_dir/logged" --json | jq -c '[.message, .fields]')" \
+	'["3 of clip.mp4: 37.5%\n",{"arg0":3,"name":"clip.mp4","arg2":37.5}]
+["wrote 1099511627776 bytes, \"(null)\"",{"bytes":1099511627776,"arg1":"(null)"}]
+["only for who debugs",{}]'
+is "weft why shows them" "$("$WEFT" why "$tap_dir/logged" --marker player:log --nth 2 | grep ^fields)" \
+	'fields: "wrote 1099511627776 bytes, "(null)""'
+is "weft list has their formats" "$("$WEFT" list "$tap_dir/log" 2>/dev/null)" \
+	'player:log  log  arg0:s32, name:string, arg2:f64  "%d of %s: %.1f%%\u000a"
+player:log  log  bytes:u64, arg1:string  "wrote %lu bytes, \"%s\""
+player:log  log  "only for who debugs"
+audio:log  log  arg0:s32  "%x"'
+is "one that limits a string is refused, for that may have no end, and weft list counts it" \
+	"$("$WEFT" list "$tap_dir/log" 2>&1 >/dev/null | grep -o '1 marker.*')" "1 markers have notes that make no sense"
+rm -rf "$tap_dir/logged"
+ok "they have levels" logged --level=info
+is "which are selected as any other's" \
+	"$("$WEFT" dump "$tap_dir/logged" --json | jq -r .message | grep -c debugs)" 0
+if command -v babeltrace2 >/dev/null; then
+	is "babeltrace2 reads their arguments" \
+		"$(babeltrace2 "$tap_dir/logged" | grep -o 'player:log.*arg2.*' | grep -o '{ arg0.*')" \
+		'{ arg0 = 3, name = "clip.mp4", arg2 = 37.5 }'
+else
+	skip "babeltrace2 reads their arguments" "no babeltrace2"
+fi
+refused_by_the_compiler() {
+	! echo "$2" | "$1" -Wall -Werror -I "$top_srcdir/libmarker/include" -include marker/marker.h -x "$3" -fsyntax-only - 
+}
+ok "the compiler checks the format" refused_by_the_compiler gcc 'int main(void) { MARKER_LOG(a, "%s", 1); }' c
+ok "in C++ too" refused_by_the_compiler g++ 'int main(void) { MARKER_LOG(a, "%s", 1); }' c++
+ok "and that it is a literal" refused_by_the_compiler gcc 'int main(int n, char **v) { MARKER_LOG(a, v[n]); }' c
 done_testing

@@ -112,6 +112,47 @@ static void test_keys(void)
 	ok(first_is(7, 1, "video, MARKER_DUE(t)", "due_ns", 3), "unless it says something else");
 }
 
+/* The format that a message with this source has; no fields. */
+static const char *format_of(const char *source)
+{
+	struct note_source note = {
+		.kind = 8, .provider = "player", .text = source, .format = source};
+
+	memset(&class, 0xee, sizeof(class));
+	return note_parse(&note, &class) ? "(refused)" : class.format;
+}
+
+static void test_formats(void)
+{
+	static const uint8_t codes[] = {S32, STRING};
+	struct note_source source = {.kind = 8,
+				     .nr_fields = 2,
+				     .codes = codes,
+				     .provider = "player",
+				     .text = "\"%\" PRIu64 \", %s\", f->n, name",
+				     .format = "\"%\" \"l\" \"u\" \", %s\""};
+	char name[NOTE_MAX_CLASS_NAME];
+
+	ok(!note_parse(&source, &class) && !strcmp(class.format, "%lu, %s") &&
+		   !strcmp(class.fields[0].name, "n") && !strcmp(class.fields[1].name, "name"),
+	   "a message has its format, and fields named as any other's");
+	note_class_name(&class, name);
+	ok(!strcmp(name, "player:log"), "it is provider:log");
+	ok(!strcmp(format_of("\"a\\n\\t\\\"\\\\\\x41\\102\\e\""), "a\n\t\"\\AB\033"),
+	   "escapes are read as C has them");
+	ok(!strcmp(format_of("\"\""), ""), "a format may be empty");
+	ok(!strcmp(format_of("format"), "(refused)") &&
+		   !strcmp(format_of("\"a\" b"), "(refused)") &&
+		   !strcmp(format_of("\"a"), "(refused)"),
+	   "what is no literal is refused");
+	ok(!strcmp(format_of("\"%.8s\""), "(refused)") &&
+		   !strcmp(format_of("\"%d %-.*s\""), "(refused)") &&
+		   !strcmp(format_of("\"%%.8s %.2f %s\""), "%%.8s %.2f %s"),
+	   "so is a string of limited length, which may have no NUL");
+	source.format = NULL;
+	ok(note_parse(&source, &class) == -EBADMSG, "and a message without a format");
+}
+
 static void test_refused(void)
 {
 	static const uint8_t bad_codes[][1] = {{0x23}, {0x41}, {0x31}, {0x00}, {0x58}};
@@ -189,6 +230,7 @@ int main(void)
 {
 	test_names();
 	test_keys();
+	test_formats();
 	test_refused();
 	test_patterns();
 	test_class_names();

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "trace/message.h"
+
 /* A softirq begins this soon after the interrupt that raised it ends. */
 #define RAISE_NS 20000u
 
@@ -146,9 +148,16 @@ void describe_fields(const struct history *history, uint32_t class, uint64_t pay
 	struct trace_event event;
 
 	*text = '\0';
-	if (payload == UINT64_MAX)
-		return;
 	event = markers_event(history, class, payload);
+	if (payload == UINT64_MAX && event.class->nr_fields)
+		return;
+	if (event.class->format) {
+		char message[MESSAGE_MAX_SIZE];
+
+		message_format(&event, message);
+		append(text, size, "\"%s\"", message);
+		return;
+	}
 	for (uint32_t i = 0; i < event.class->nr_fields; i++) {
 		append(text, size, "%s%s=", i ? " " : "", event.class->fields[i].name);
 		append_value(text, size, &event.class->fields[i], event_value(&event, i));

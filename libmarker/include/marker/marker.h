@@ -12,6 +12,7 @@
  *	MARKER_ASYNC_BEGIN(player, buffering, id);  ...  MARKER_ASYNC_END(player, buffering, id);
  *	MARKER_COUNTER(player, queue_depth, n);   how much there is of something from now on
  *	MARKER_FRAME(player, video, n);           the beginning of the next frame
+ *	MARKER_LOG(player, "%d of %s", n, name);  a message, formatted only when it is read
  *	MARKER_THREAD("audio-rt");                names this thread, sets it up now
  *	if (MARKER_ENABLED(xclient, damage)) ...  is it worth preparing?
  *
@@ -104,7 +105,8 @@ struct weft_marker_calls {
 
 /* The note: owner "weft", type WEFT_MARKER_NOTE_PLACE, and after the four words that lead from
  * their own address to what they name: kind, level, number of fields, 0, one code a field. The
- * text: provider, then name and fields (no name where the kind says it), each NUL-terminated. */
+ * text: provider, then name and fields (no name where the kind says it), then of a message its
+ * format as the compiler saw it ("a" "b\n"), each NUL-terminated. */
 #define WEFT_MARKER_NOTE_PLACE 1
 struct weft_marker_note {
 	int32_t to_text, to_place, to_page, to_calls;
@@ -121,6 +123,7 @@ struct weft_marker_note {
 #define WEFT_MARKER_ASYNC_END_KIND 5
 #define WEFT_MARKER_COUNTER_KIND 6
 #define WEFT_MARKER_FRAME_KIND 7
+#define WEFT_MARKER_LOG_KIND 8
 #define WEFT_MARKER_THREAD_KIND 9
 #define WEFT_MARKER_ENABLED_KIND 255
 
@@ -230,6 +233,19 @@ struct weft_marker_note {
 	WEFT_KEYED_(WEFT_MARKER_FRAME_KIND, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
 
 /**
+ * WEFT_MARKER_LOG(provider, format, arguments...) - a message, as printf() takes it; recorded are
+ * the arguments, and who reads the recording formats them. The event is provider:log.
+ * @format: string literals, PRIu64 and the like between them. A place whose format limits a string
+ * (%.8s) records nothing: the argument is copied to its NUL, which might not be there.
+ * WEFT_MARKER_LOG_AT(level, provider, format, arguments...) has a level of its own.
+ */
+#define WEFT_MARKER_LOG(provider, ...) \
+	WEFT_LOG_(WEFT_MARKER_LOG_KIND, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
+#define WEFT_MARKER_LOG_AT(level, provider, ...)                                          \
+	WEFT_LOG_(WEFT_LEVELED_(WEFT_MARKER_LOG_KIND, level), __COUNTER__, #provider, \
+		  #__VA_ARGS__, __VA_ARGS__)
+
+/**
  * WEFT_MARKER_THREAD(name) - names this thread in recordings, and gives it its ring now, mapped and
  * prefaulted, instead of at its first marker. For the start of a thread, before it turns
  * real-time. @name: up to 31 bytes are kept.
@@ -276,6 +292,11 @@ struct weft_marker_note {
 	WEFT_KEYED_(WEFT_MARKER_COUNTER_KIND, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
 #define MARKER_FRAME(provider, ...) \
 	WEFT_KEYED_(WEFT_MARKER_FRAME_KIND, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
+#define MARKER_LOG(provider, ...) \
+	WEFT_LOG_(WEFT_MARKER_LOG_KIND, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
+#define MARKER_LOG_AT(level, provider, ...)                                               \
+	WEFT_LOG_(WEFT_LEVELED_(WEFT_MARKER_LOG_KIND, level), __COUNTER__, #provider, \
+		  #__VA_ARGS__, __VA_ARGS__)
 #define MARKER_THREAD(name) WEFT_THREAD_(__COUNTER__, name)
 #define MARKER_ENABLED(provider, name) WEFT_ENABLED_(__COUNTER__, #provider, #name)
 #define MARKER_FIELD(name, ...) (__VA_ARGS__)
@@ -315,6 +336,22 @@ struct weft_marker_note {
 		WEFT_EVENT_(kind, n, provider, text, __VA_ARGS__);                             \
 	} while (0)
 
+/* A message: its format is checked as printf()'s, and stands behind the text; by now its macros are
+ * expanded. */
+#define WEFT_LOG_(kind, n, provider, text, ...) \
+	WEFT_LOG2_(kind, n, provider, text, WEFT_FIRST_(__VA_ARGS__, 0), __VA_ARGS__)
+#define WEFT_FIRST_(first, ...) first
+#define WEFT_LOG2_(kind, n, provider, text, format, ...) \
+	WEFT_LOG3_(kind, n, provider, text, format, __VA_ARGS__)
+#define WEFT_LOG3_(kind, n, provider, text, format, ...)                        \
+	do {                                                                    \
+		if (0) {                                                        \
+			(void)("" format);                                      \
+			weft_marker_format_(__VA_ARGS__);                       \
+		}                                                               \
+		WEFT_EVENT2_(kind, n, provider, text, #format, __VA_ARGS__);    \
+	} while (0)
+
 /* do_(index, field) for each field; index is unique, its order is not the fields'. */
 #define WEFT_EACH_(do_, ...) \
 	WEFT_EACH2_(WEFT_JOIN_(WEFT_EACH_, WEFT_NR_(__VA_ARGS__)), do_, __VA_ARGS__)
@@ -348,6 +385,9 @@ extern "C" {
 #define WEFT_INLINE_ extern __inline__ __attribute__((gnu_inline, always_inline))
 #endif
 
+/* Not there: only its format is checked, in code that is never reached. */
+void weft_marker_format_(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 #ifdef MARKER_OFF
 
 WEFT_INLINE_ void weft_marker_use_(int nothing, ...)
@@ -362,6 +402,8 @@ WEFT_INLINE_ void weft_marker_use_(int nothing, ...)
 		if (0)                                                                \
 			weft_marker_use_(0 WEFT_EACH_(WEFT_OFF_ARG_, __VA_ARGS__));   \
 	} while (0)
+#define WEFT_EVENT2_(kind, n, provider, text, format, ...) \
+	WEFT_EVENT_(kind, n, provider, text, __VA_ARGS__)
 #define WEFT_SCOPE_(n, provider, text, ...) WEFT_EVENT_(0, n, provider, text, __VA_ARGS__)
 #define WEFT_THREAD_(n, name)             \
 	do {                              \
@@ -592,37 +634,40 @@ template <typename T> using value_of = value<typename std::decay<T>::type>;
  * Section flag "?": in the group of the function, so that of a template or an inline function the
  * linker keeps one set of everything.
  */
-#define WEFT_PLACE_(var, kind, n, provider, text, ...)                                           \
-	__asm__ volatile(                                                                        \
-		".set .Lweft_text, " WEFT_TEXT_(n) "\n"                                          \
-						   ".pushsection .rodata.weft,\"a\",%progbits\n" \
-						   "990: .asciz " #provider "\n"                 \
-						   ".asciz " #text "\n"                          \
-						   ".popsection\n");                             \
-	__asm__ volatile(                                                                        \
-		".ifne .Lweft_text - " WEFT_TEXT_(                                               \
-			n) "\n"                                                                  \
-			   ".error \"a marker was parted from its text\"\n"                      \
-			   ".endif\n"                                                            \
-			   ".pushsection .data.weft,\"aw?\",%%progbits\n"                        \
-			   ".balign 16\n"                                                        \
-			   "991: .long 0, 0, 0, 992f - .\n"                                      \
-			   ".popsection\n"                                                       \
-			   ".pushsection .note.weft,\"a?\",%%note\n"                             \
-			   ".balign 4\n"                                                         \
-			   ".long 5, 994f - 993f, 1\n"                                           \
-			   ".asciz \"weft\"\n"                                                   \
-			   ".balign 4\n"                                                         \
-			   "992:\n"                                                              \
-			   "993: .long 990b - ., 991b - .\n"                                     \
-			   ".long weft_marker_page_v1 - ., weft_marker_calls_v1 - .\n"           \
-			   ".byte %c[weft_kind], %c[weft_level], %c[weft_nr], 0\n" WEFT_EACH_(   \
-				   WEFT_CODE_BYTE_,                                              \
-				   __VA_ARGS__) "994: .balign 4\n"                               \
-						".popsection\n" WEFT_ADDRESS_("991b")            \
-		: [weft_place] "=r"(var)                                                         \
-		: [weft_kind] "i"(WEFT_KIND_(kind)), [weft_level] "i"(WEFT_LEVEL_(kind)),        \
-		  [weft_nr] "i"(WEFT_NR_(__VA_ARGS__))WEFT_EACH_(WEFT_CODE_OPERAND_, __VA_ARGS__))
+#define WEFT_PLACE_(var, kind, n, provider, text, ...) \
+	WEFT_PLACE2_(var, kind, n, provider, text, "", __VA_ARGS__)
+#define WEFT_FORMAT_(format) ".asciz " #format "\n"
+#define WEFT_PLACE2_(var, kind, n, provider, text, more, ...)                             \
+	__asm__ volatile(".set .Lweft_text, " WEFT_TEXT_(n) "\n"                          \
+			 ".pushsection .rodata.weft,\"a\",%progbits\n"                    \
+			 "990: .asciz " #provider "\n"                                    \
+			 ".asciz " #text "\n" more                                        \
+			 ".popsection\n");                                                \
+	__asm__ volatile(".ifne .Lweft_text - " WEFT_TEXT_(n) "\n"                        \
+			 ".error \"a marker was parted from its text\"\n"                 \
+			 ".endif\n"                                                       \
+			 ".pushsection .data.weft,\"aw?\",%%progbits\n"                   \
+			 ".balign 16\n"                                                   \
+			 "991: .long 0, 0, 0, 992f - .\n"                                 \
+			 ".popsection\n"                                                  \
+			 ".pushsection .note.weft,\"a?\",%%note\n"                        \
+			 ".balign 4\n"                                                    \
+			 ".long 5, 994f - 993f, 1\n"                                      \
+			 ".asciz \"weft\"\n"                                              \
+			 ".balign 4\n"                                                    \
+			 "992:\n"                                                         \
+			 "993: .long 990b - ., 991b - .\n"                                \
+			 ".long weft_marker_page_v1 - ., weft_marker_calls_v1 - .\n"      \
+			 ".byte %c[weft_kind], %c[weft_level], %c[weft_nr], 0\n"          \
+			 WEFT_EACH_(WEFT_CODE_BYTE_, __VA_ARGS__)                         \
+			 "994: .balign 4\n"                                               \
+			 ".popsection\n"                                                  \
+			 WEFT_ADDRESS_("991b")                                            \
+			 : [weft_place] "=r"(var)                                         \
+			 : [weft_kind] "i"(WEFT_KIND_(kind)),                             \
+			   [weft_level] "i"(WEFT_LEVEL_(kind)),                           \
+			   [weft_nr] "i"(WEFT_NR_(__VA_ARGS__))                           \
+			   WEFT_EACH_(WEFT_CODE_OPERAND_, __VA_ARGS__))
 #define WEFT_CODE_BYTE_(i, x) ".byte %c[weft_c" #i "]\n"
 #define WEFT_CODE_OPERAND_(i, x) , [weft_c##i] "i"(WEFT_CODE_(x))
 
@@ -650,12 +695,17 @@ template <typename T> using value_of = value<typename std::decay<T>::type>;
 		}                                                                           \
 	} while (0)
 
-#define WEFT_EVENT_(kind, n, provider, text, ...)                                           \
+#define WEFT_EVENT_(kind, n, provider, text, ...) \
+	WEFT_EVENT3_(kind, n, provider, text, "", __VA_ARGS__)
+#define WEFT_EVENT2_(kind, n, provider, text, format, ...) \
+	WEFT_EVENT3_(kind, n, provider, text, WEFT_FORMAT_(format), __VA_ARGS__)
+#define WEFT_EVENT3_(kind, n, provider, text, more, ...)                                    \
 	do {                                                                                \
 		const uint32_t weft_generation_ = weft_marker_generation_();                \
 		if (__builtin_expect(weft_generation_ != 0, 0)) {                           \
 			struct weft_marker_place *weft_place_;                              \
-			WEFT_PLACE_(weft_place_, kind, n, provider, text, __VA_ARGS__);     \
+			WEFT_PLACE2_(weft_place_, kind, n, provider, text, more,            \
+				     __VA_ARGS__);                                          \
 			if (weft_marker_is_wanted_(weft_place_, weft_generation_))            \
 				WEFT_RECORD_(weft_place_, weft_generation_, __VA_ARGS__);   \
 		}                                                                           \
