@@ -69,11 +69,14 @@ static int add_fields(struct trace_event_class *class, const struct wire_class *
 	for (uint32_t i = 0; i < wire->nr_fields && ret == 0; i++) {
 		const char *name = next_text(bytes, size, offset);
 
-		if (!name || fields[i].role > ROLE_ID)
+		if (!name)
 			return -EPROTO;
+		/* A role of a later libmarker says nothing here. */
 		ret = event_class_add_field(class, name, (enum trace_field_type)fields[i].type,
 					    fields[i].size, fields[i].base == 16 ? 16 : 10,
-					    (enum trace_field_role)fields[i].role);
+					    fields[i].role <= ROLE_ID
+						    ? (enum trace_field_role)fields[i].role
+						    : ROLE_NONE);
 	}
 	return ret == -EINVAL ? -EPROTO : ret;
 }
@@ -104,12 +107,16 @@ static int take_class(struct program *program, const struct wire_class *wire, si
 	const char *name;
 	int ret;
 
-	if (wire->class >= MAX_CLASSES || wire->kind > EVENT_THREAD || wire->level > 7)
+	if (wire->class >= MAX_CLASSES || wire->level > 7)
 		return -EPROTO;
 	name = next_text((const char *)wire, size, &offset);
 	if (!name || !strchr(name, ':'))
 		return -EPROTO;
-	class = event_class_create(TRACE_USER, (enum trace_event_kind)wire->kind, name);
+	/* What a later libmarker has more is an instant here: its fields say what they are. */
+	class = event_class_create(TRACE_USER,
+				   wire->kind <= EVENT_THREAD ? (enum trace_event_kind)wire->kind
+							      : EVENT_INSTANT,
+				   name);
 	if (!class)
 		return -ENOMEM;
 	class->level = wire->level;
@@ -170,28 +177,46 @@ static int take_ring(struct program *program, const struct wire_ring *wire, int 
 	return 1;
 }
 
+/* One that has come again. A program that loads and unloads without end is not thrown out for it.
+ */
+static bool has_map(const struct program *program, const struct sidecar_map *map)
+{
+	for (size_t i = 0; i < program->maps.nr; i++) {
+		const struct sidecar_map *known = &program->maps.items[i];
+
+		if (known->begin == map->begin && known->end == map->end &&
+		    known->file_offset == map->file_offset && !strcmp(known->path, map->path) &&
+		    !strcmp(known->build_id, map->build_id))
+			return true;
+	}
+	return program->maps.nr >= MAX_MAPS;
+}
+
 static int take_object(struct program *program, const struct wire_object *wire, size_t size,
 		       const struct programs_observer *observer)
 {
 	const char *path = (const char *)wire + sizeof(*wire);
-	struct sidecar_map *map;
+	struct sidecar_map map = {0}, *place;
 
 	if (size <= sizeof(*wire) || !memchr(path, '\0', size - sizeof(*wire)) ||
-	    wire->build_id_size > sizeof(wire->build_id) || program->maps.nr >= MAX_MAPS)
+	    wire->build_id_size > sizeof(wire->build_id))
 		return -EPROTO;
-	map = array_push(&program->maps);
-	if (!map)
-		return -ENOMEM;
-	map->ns = procfs_now_ns();
-	map->pid = program->pid;
-	map->begin = wire->begin;
-	map->end = wire->end;
-	map->file_offset = wire->file_offset;
-	snprintf(map->path, sizeof(map->path), "%.*s", (int)sizeof(map->path) - 1, path);
+	map.ns = procfs_now_ns();
+	map.pid = program->pid;
+	map.begin = wire->begin;
+	map.end = wire->end;
+	map.file_offset = wire->file_offset;
+	snprintf(map.path, sizeof(map.path), "%.*s", (int)sizeof(map.path) - 1, path);
 	for (unsigned i = 0; i < wire->build_id_size; i++)
-		snprintf(map->build_id + 2 * i, 3, "%02x", wire->build_id[i]);
+		snprintf(map.build_id + 2 * i, 3, "%02x", wire->build_id[i]);
+	if (has_map(program, &map))
+		return 1;
+	place = array_push(&program->maps);
+	if (!place)
+		return -ENOMEM;
+	*place = map;
 	if (observer->map)
-		observer->map(observer->arg, program, map);
+		observer->map(observer->arg, program, place);
 	return 1;
 }
 

@@ -195,6 +195,69 @@ static int announce_hello(uint32_t instance)
 	return send_message(&hello, sizeof(hello), -1);
 }
 
+/* The message is built in process.message, for a handler's stack may be small. Return: its size. */
+static size_t class_message(const struct note_class *class)
+{
+	struct wire_class *wire = (struct wire_class *)process.message;
+	char *p = process.message + sizeof(*wire);
+
+	*wire = (struct wire_class){
+		.kind = class->kind,
+		.level = class->level,
+		.nr_fields = class->nr_fields,
+	};
+	for (unsigned i = 0; i < class->nr_fields; i++) {
+		memcpy(p, &class->fields[i].wire, sizeof(class->fields[i].wire));
+		p += sizeof(class->fields[i].wire);
+	}
+	note_class_name(class, p);
+	p += strlen(p) + 1;
+	for (unsigned i = 0; i < class->nr_fields; i++)
+		p = stpcpy(p, class->fields[i].name) + 1;
+	if (class->kind == WEFT_MARKER_LOG_KIND)
+		p = stpcpy(p, class->format) + 1;
+	wire->header = wire_header(WIRE_CLASS, p - process.message);
+	return p - process.message;
+}
+
+static int class_send(size_t size, uint32_t number)
+{
+	struct wire_class *wire = (struct wire_class *)process.message;
+
+	wire->class = number;
+	return send_message(wire, size, -1);
+}
+
+/* FNV-1a of the message, which has no number yet. Never 0. */
+static uint64_t class_hash(size_t size)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ (uint8_t)process.message[i]) * 1099511628211u;
+	return hash ? hash : 1;
+}
+
+/* Its entry; when it is new, a free one or one that is given up: with a number of 0 then. */
+static struct known_class *class_known(size_t size)
+{
+	uint64_t hash = class_hash(size);
+	struct known_class *first = &process.known[hash % MAX_KNOWN_CLASSES], *entry = first;
+
+	for (unsigned i = 0; i < KNOWN_CLASS_TRIES; i++) {
+		entry = &process.known[(hash + i) % MAX_KNOWN_CLASSES];
+		if (entry->hash == hash)
+			return entry;
+		if (entry->number < process.first_class)
+			break;
+	}
+	if (entry->number >= process.first_class)
+		entry = first;
+	entry->number = 0;
+	entry->hash = hash;
+	return entry;
+}
+
 static int announce_thread_class(void)
 {
 	struct note_class class = {
@@ -206,7 +269,7 @@ static int announce_thread_class(void)
 		.fields = {{.wire = {.type = WEFT_MARKER_STRING >> 4, .base = 10}, .name = "name"}},
 	};
 
-	return announce_class(CLASS_THREAD, &class);
+	return class_send(class_message(&class), CLASS_THREAD);
 }
 
 /* Connects, unless connected to this consumerd already; then everything is announced afresh. */
@@ -242,30 +305,29 @@ int announce_connect(void)
 	return 0;
 }
 
-/* Under the lock: the message is built in process.message, for a handler's stack may be small. */
-int announce_class(uint32_t number, const struct note_class *class)
+/* A new number for a class, or the one that an equal class has in this connection: libraries come
+ * again, and what is inlined stands in several. */
+int announce_class(const struct note_class *class, uint32_t *ret_number)
 {
-	struct wire_class *wire = (struct wire_class *)process.message;
-	char *p = process.message + sizeof(*wire);
+	size_t size = class_message(class);
+	struct known_class *known = class_known(size);
+	uint32_t number = process.next_class;
+	int ret;
 
-	*wire = (struct wire_class){
-		.class = number,
-		.kind = class->kind,
-		.level = class->level,
-		.nr_fields = class->nr_fields,
-	};
-	for (unsigned i = 0; i < class->nr_fields; i++) {
-		memcpy(p, &class->fields[i].wire, sizeof(class->fields[i].wire));
-		p += sizeof(class->fields[i].wire);
+	/* A number of an older connection means nothing in this one. */
+	if (known->number >= process.first_class) {
+		*ret_number = known->number;
+		return 0;
 	}
-	note_class_name(class, p);
-	p += strlen(p) + 1;
-	for (unsigned i = 0; i < class->nr_fields; i++)
-		p = stpcpy(p, class->fields[i].name) + 1;
-	if (class->kind == WEFT_MARKER_LOG_KIND)
-		p = stpcpy(p, class->format) + 1;
-	wire->header = wire_header(WIRE_CLASS, p - process.message);
-	return send_message(wire, p - process.message, -1);
+	ret = class_send(size, number);
+	if (ret)
+		return ret;
+	/* Release: in a child that a fork cuts off here, no number stands that is yet to be given.
+	 */
+	__atomic_store_n(&process.next_class, number + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&known->number, number, __ATOMIC_RELEASE);
+	*ret_number = number;
+	return 0;
 }
 
 int announce_ring(int fd, uint32_t ring)

@@ -91,10 +91,7 @@ static int place_announce(struct weft_marker_place *place, const struct note_cla
 	ret = registry_announce();
 	if (ret || !needs_class(class) || place->event_class >= process.first_class)
 		return ret;
-	ret = announce_class(process.next_class, class);
-	if (!ret)
-		place->event_class = process.next_class++;
-	return ret;
+	return announce_class(class, &place->event_class);
 }
 
 /* What belongs to other markers goes where they go, whatever its level. */

@@ -32,6 +32,8 @@
 
 #define MAX_RINGS 8192	 /* per process; threads beyond discard */
 #define MAX_OBJECTS 1024 /* objects with markers, per process */
+#define MAX_KNOWN_CLASSES 4096u
+#define KNOWN_CLASS_TRIES 8
 #define MAX_THREAD_NAME 32
 #define CLASS_THREAD 1u /* "weft:thread", announced with each connection */
 
@@ -74,12 +76,18 @@ struct object {
 	void *page; /* NULL: a free entry; set last and cleared first, as in rings.c */
 	struct weft_marker_calls *calls;
 	uint64_t begin, end, file_offset; /* executable mapping */
-	uint32_t world;			  /* announced in that one */
+	uint32_t world;			  /* announced in that one; kept in a free entry */
 	uint8_t build_id_size;
 	uint8_t build_id[20];
 	char path[256];
 	const char *notes; /* its notes in memory */
 	size_t notes_size;
+};
+
+/* A class that was announced; a table by hash, in which the latest stay. */
+struct known_class {
+	uint64_t hash; /* of what was said of it; two with one hash are not to be expected */
+	uint32_t number;
 };
 
 /* A descriptor that the program may have closed: its inode tells. */
@@ -110,6 +118,7 @@ struct process {
 	char folder[RENDEZVOUS_MAX_PATH];
 	struct control_page *control; /* read-only */
 	struct object *objects;
+	struct known_class *known;
 	struct ring_entry *rings;
 	uint32_t nr_rings;		    /* entries ever used */
 	_Atomic(_Atomic uint32_t *) canary; /* 1; 0 after a fork wiped it; older than is_ready */
@@ -147,7 +156,7 @@ void registry_after_fork(void);
  */
 struct note_class;
 int announce_connect(void);
-int announce_class(uint32_t number, const struct note_class *class);
+int announce_class(const struct note_class *class, uint32_t *ret_number);
 int announce_ring(int fd, uint32_t ring);
 int announce_object(const struct object *object);
 void announce_no_ring(void);

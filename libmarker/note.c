@@ -345,6 +345,9 @@ int note_parse(const struct note_source *source, struct note_class *class)
 
 	if (source->nr_fields > NOTE_MAX_FIELDS)
 		return -EBADMSG;
+	/* A later header's: what its fields are cannot be known. */
+	if (source->kind > WEFT_MARKER_THREAD_KIND && source->kind != WEFT_MARKER_ENABLED_KIND)
+		return -EBADMSG;
 	class->kind = source->kind;
 	class->level = source->level;
 	class->nr_fields = source->nr_fields;

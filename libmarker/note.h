@@ -45,7 +45,7 @@ struct note_source {
  * note_parse() - reads names and roles out of the text, types out of the codes.
  * @ret_class: filled on success; names are cut at NOTE_MAX_NAME - 1 bytes, formats likewise
  * Return: 0, or -EBADMSG when text and codes do not fit together, a format is no literal or limits
- * a string, whose argument must then not be read to a NUL.
+ * a string, whose argument must then not be read to a NUL, or the kind is a later header's.
  */
 int note_parse(const struct note_source *source, struct note_class *ret_class);
 

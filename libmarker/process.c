@@ -215,7 +215,9 @@ bool process_setup(void)
 		process.objects = map_private(MAX_OBJECTS * sizeof(*process.objects));
 	if (!process.rings)
 		process.rings = map_private(MAX_RINGS * sizeof(*process.rings));
-	if (!process.objects || !process.rings || thread_setup())
+	if (!process.known)
+		process.known = map_private(MAX_KNOWN_CLASSES * sizeof(*process.known));
+	if (!process.objects || !process.rings || !process.known || thread_setup())
 		return false;
 	process.next_class = process.first_class = CLASS_THREAD + 1;
 	register_membarrier();

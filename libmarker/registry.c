@@ -227,18 +227,32 @@ static void program_path(struct object *object)
 	object->path[size > 0 ? size : 0] = '\0';
 }
 
-/* Under the lock. Return: its entry; a free one when it is new; NULL when there are too many. */
-static struct object *object_find(const void *page)
+/* Has it come again, to where it was? Then it is announced. */
+static bool object_equal(const struct object *a, const struct object *b)
 {
-	struct object *free_entry = NULL;
+	return a->begin == b->begin && a->end == b->end && a->file_offset == b->file_offset &&
+	       a->build_id_size == b->build_id_size &&
+	       !memcmp(a->build_id, b->build_id, sizeof(a->build_id)) && !strcmp(a->path, b->path);
+}
+
+/* Under the lock. Return: its entry; a free one when it is new; NULL when there are too many. */
+static struct object *object_find(const struct object *object, const void *page)
+{
+	struct object *free_entry = NULL, *left = NULL;
 
 	for (uint32_t i = 0; i < MAX_OBJECTS; i++) {
-		if (process.objects[i].page == page)
-			return &process.objects[i];
-		if (!process.objects[i].page && !free_entry)
-			free_entry = &process.objects[i];
+		struct object *entry = &process.objects[i];
+
+		if (entry->page == page)
+			return entry;
+		if (entry->page)
+			continue;
+		if (!free_entry)
+			free_entry = entry;
+		if (!left && entry->begin && object_equal(entry, object))
+			left = entry;
 	}
-	return free_entry;
+	return left ? left : free_entry;
 }
 
 /* Without the lock: an answer that is out of date costs an attempt. */
@@ -274,9 +288,10 @@ static bool object_register(struct object *object)
 
 	if (!guard_enter(&guard, LOCK_TRIES))
 		return false;
-	entry = process_setup() ? object_find(page) : NULL;
+	entry = process_setup() ? object_find(object, page) : NULL;
 	if (entry && !entry->page) {
 		object->page = NULL;
+		object->world = object_equal(entry, object) ? entry->world : 0;
 		*entry = *object;
 		attach(entry, page);
 		/* Release: a child that sees it sees the rest; one that does not finds the object

@@ -162,6 +162,9 @@ static void test_refused(void)
 	ok(parse("m, a", 2) == -EBADMSG, "fewer names than codes are refused");
 	ok(parse("m, MARKER_FLOW_GLOBAL(a, b, c)", 1) == -EBADMSG,
 	   "two fields for one code are refused");
+	ok(note_parse(&(struct note_source){.kind = 10, .provider = "p", .text = "m"}, &class) ==
+		   -EBADMSG,
+	   "a kind of a later header is refused");
 	ok(parse("", 0) == -EBADMSG, "a marker without a name is refused");
 	ok(parse("m", 17) == -EBADMSG, "more than sixteen fields are refused");
 	for (size_t i = 0; i < sizeof(bad_codes); i++)
