@@ -50,6 +50,7 @@ is "programs that the program starts, or becomes, are recorded" "$(steps childre
 
 # ---- whoever asked for a recording dies
 rm -f out
+rm -f out # what it says of an earlier program
 "$WEFT" record --kernel=none -o orphan -- "$numbers" -p 1000 >out 2>err3 &
 record=$!
 until_true grep -q first out
@@ -114,6 +115,7 @@ else
 fi
 
 # ---- its own end
+rm -f out # what it says of an earlier program
 "$WEFT" record --kernel=none -o ended -- "$numbers" -p 500 -n 4000 -s 8 >out 2>err3 &
 record=$!
 until_true grep -q first out

@@ -116,6 +116,7 @@ END
 	"$WEFT" record --kernel=none -d 20 -o keep >out 2>err &
 	record=$!
 	until_true test -S "$WEFT_RUNDIR/control.sock"
+	rm -f out2 # what it says of an earlier program
 	LD_PRELOAD=$LIBMARKER unshare -m sh enter unseen "$numbers" -p 1000 >out2 2>err2 &
 	program=$!
 	until_true grep -q first out2

@@ -128,6 +128,7 @@ for round in 1 2 3; do
 	daemon=$!
 	until_true test -S "other$round/control.sock"
 	rm -f out
+	rm -f out # what it says of an earlier program
 	WEFT_RUNDIR=$tap_dir/other$round "$WEFT" record --kernel=$kernel --rotate=100ms -o "cut$round" -- "$numbers" -p 100 -n 20000 -s 5 >out 2>err &
 	record=$!
 	until_true grep -q first out # parts may have begun before the program has

@@ -65,6 +65,7 @@ is "128 + 9 says that SIGKILL ended the program" $? 137
 ok "all it had recorded by then is there" is_run killed 0 3000
 
 # A shell starts what it puts in the background with ^C ignored.
+rm -f out # what it says of an earlier program
 env --default-signal=INT "$WEFT" record --kernel=none -o interrupted -- "$numbers" -p 1000 >out 2>err &
 record=$!
 until_true grep -q first out
@@ -182,6 +183,7 @@ is "127 says that no program is named" $? 127
 ok "nothing is left behind of those" test ! -e missing
 
 # ---- a program that was there first
+rm -f out2 # what it says of an earlier program
 LD_PRELOAD=$LIBMARKER "$numbers" -t 2 -p 500 >out2 2>err2 &
 program=$!
 until_true grep -q 'first 1' out2
@@ -220,6 +222,7 @@ daemon=$!
 until_true test -S other/control.sock
 kernel=none
 has_tracefs && kernel=default
+rm -f out # what it says of an earlier program
 WEFT_RUNDIR=$tap_dir/other "$WEFT" record --kernel=$kernel -o cut -- "$numbers" -p 100 -n 30000 -s 5 >out 2>err &
 record=$!
 until_true grep -q first out
@@ -260,6 +263,7 @@ export WEFT_RUNDIR=$tap_dir/run
 WEFT_RUNDIR=$tap_dir/other "$CONSUMERD" --foreground 2>err5 &
 daemon=$!
 until_true sh -c "WEFT_RUNDIR='$tap_dir/other' '$WEFT' status"
+rm -f out # what it says of an earlier program
 WEFT_RUNDIR=$tap_dir/other timeout -s KILL 30 "$WEFT" record --kernel=none -o both -- sh -c 'echo $PPID $$; exec sleep 60' >out 2>err &
 record=$!
 until_true grep -q . out
@@ -301,6 +305,7 @@ if has_tracefs; then
 			'select((.name | startswith("syscall_entry_clock_nanosleep")) and .tid == $tid) | .ts' | wc -l)" -gt 100
 	ok "interrupts have names and PCI addresses" grep -q '"type":"irq".*"pci":"' kernel/weft/sidecar
 	ok "the state of the machine at the start is there" grep -q '"type":"thread","ns":[0-9]*,"tid":1,' kernel/weft/sidecar
+	rm -f out2 # what it says of an earlier program
 	LD_PRELOAD=$LIBMARKER "$numbers" -p 1000 >out2 2>err2 &
 	program=$!
 	until_true grep -q first out2
