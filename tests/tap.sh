@@ -11,15 +11,16 @@
 #	is_ended pid                        it is there no more, not even as a zombie
 #	has_tracefs                         may instances be made here?
 #
-# $top_builddir and $top_srcdir come from make check; $WEFT, $CONSUMERD, $LIBMARKER name what was built.
+# $top_builddir and $top_srcdir come from make check, and are absolute from here on: a test may cd. $WEFT, $CONSUMERD,
+# $LIBMARKER name what was built.
 
 tap_nr=0
 tap_failed=0
-top_builddir=${top_builddir:-.}
-top_srcdir=${top_srcdir:-.}
-WEFT=$(realpath "$top_builddir")/weft
-CONSUMERD=$(realpath "$top_builddir")/weft-consumerd
-LIBMARKER=$(realpath "$top_builddir")/.libs/libmarker.so
+top_builddir=$(realpath "${top_builddir:-.}")
+top_srcdir=$(realpath "${top_srcdir:-.}")
+WEFT=$top_builddir/weft
+CONSUMERD=$top_builddir/weft-consumerd
+LIBMARKER=$top_builddir/.libs/libmarker.so
 export WEFT_CONSUMERD=$CONSUMERD WEFT_LIBMARKER=$LIBMARKER
 tap_dir=$(mktemp -d "${TMPDIR:-/tmp}/weft-test.XXXXXX")
 trap 'rm -rf "$tap_dir"' EXIT

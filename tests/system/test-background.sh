@@ -3,7 +3,6 @@
 # weft record --detach, weft stop, weft status: recordings that outlive whoever began them.
 . "${top_srcdir:-.}/tests/tap.sh"
 . "${top_srcdir:-.}/tests/system/numbers.sh"
-top_builddir=$(realpath "$top_builddir")
 numbers=$top_builddir/tests/system/record-numbers
 export WEFT_RUNDIR=$tap_dir/run
 cd "$tap_dir" || exit 1

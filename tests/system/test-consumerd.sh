@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # weft-consumerd by itself: standing alone, its folder, its end, and what it is told on its socket.
 . "${top_srcdir:-.}/tests/tap.sh"
-top_builddir=$(realpath "$top_builddir")
 numbers=$top_builddir/tests/system/record-numbers
 export WEFT_RUNDIR=$tap_dir/run
 cd "$tap_dir" || exit 1

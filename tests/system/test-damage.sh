@@ -4,8 +4,6 @@
 #
 #	test-damage.sh [ROUNDS [SEED]]     by hand, more rounds than in make check
 . "${top_srcdir:-.}/tests/tap.sh"
-top_builddir=$(realpath "$top_builddir")
-top_srcdir=$(realpath "$top_srcdir")
 rounds=${1:-6}
 seed=${2:-1}
 cd "$tap_dir" || exit 1

@@ -3,9 +3,9 @@
 # The ftrace backend against programs that do a known amount of work.
 . "${top_srcdir:-.}/tests/tap.sh"
 . "${top_srcdir:-.}/tests/system/instances.sh"
-record=$(realpath "$top_builddir")/tests/bridge-record
-work=$(realpath "$top_builddir")/tests/system/ftrace-work
-export WEFT_BRIDGE=$(realpath "$top_builddir")/weft-bridge
+record=$top_builddir/tests/bridge-record
+work=$top_builddir/tests/system/ftrace-work
+export WEFT_BRIDGE=$top_builddir/weft-bridge
 
 [ "$(id -u)" = 0 ] || skip_all "tracefs is root's: run as root"
 [ "$(stat -f -c %T /sys/kernel/tracing 2>/dev/null)" = tracefs ] ||

@@ -6,7 +6,7 @@
 export WEFT_RUNDIR=$tap_dir/run
 mkdir -m 700 "$WEFT_RUNDIR"
 sink=$top_builddir/tests/marker-sink
-handover=$(realpath "$top_builddir")/tests/system/handover
+handover=$top_builddir/tests/system/handover
 values=150000
 
 read -r cpu0 cpu1 _ <<<"$(taskset -pc $$ | sed 's/.*: //' | tr ',' '\n' | while IFS=- read -r a b; do seq "$a" "${b:-$a}"; done | tr '\n' ' ')"

@@ -6,7 +6,7 @@
 . "${top_srcdir:-.}/tests/tap.sh"
 . "$top_srcdir/tests/system/marker-types.sh"
 [ -x "$WEFT" ] || skip_all "weft is not built"
-libs=$(realpath "$top_builddir/.libs")
+libs=$top_builddir/.libs
 warnings="-Wall -Wextra -Wconversion -Wshadow -Wundef -Wpedantic -Werror -Wno-unused-command-line-argument"
 
 # All of a program's markers are in a library. Markers in C and in C++ alike: names of both are tried.

@@ -4,7 +4,7 @@
 # the option it does not know.
 . "${top_srcdir:-.}/tests/tap.sh"
 man=$top_srcdir/doc/man
-data=$(realpath "$top_srcdir")/tests/data
+data=$top_srcdir/tests/data
 commands=$("$WEFT" --help | awk '/^  [a-z]/ { print $1 }')
 
 # The options of a command by its help's usage and its list, one a line.

@@ -6,7 +6,7 @@
 export WEFT_RUNDIR=$tap_dir/run
 mkdir -m 700 "$WEFT_RUNDIR"
 sink=$top_builddir/tests/marker-sink
-life=$(realpath "$top_builddir")/tests/system/marker-life
+life=$top_builddir/tests/system/marker-life
 life_real=$life
 
 # run MODE ARGS [-- SINK-OPTIONS]: records into $tap_dir/got, what the program did into $tap_dir/did.

@@ -6,7 +6,6 @@
 command -v jq >/dev/null || skip_all "jq is not installed"
 export WEFT_RUNDIR=$tap_dir/run
 cd "$tap_dir" || exit 1
-top_srcdir=$(realpath "$top_srcdir")
 
 # Linked with libmarker, so that it is found while it runs. It says on its line which markers are on.
 cat >select.c <<'END'
@@ -35,7 +34,7 @@ int main(void)
 }
 END
 ${CC:-cc} -O2 -I "$top_srcdir/libmarker/include" -o select select.c -L"$(dirname "$LIBMARKER")" \
-	-Wl,--no-as-needed -lmarker -Wl,-rpath,"$(dirname "$LIBMARKER")"
+	-Wl,--no-as-needed -lmarker -Wl,-rpath,"$(dirname "$LIBMARKER")" || exit 1
 ./select >out &
 program=$!
 trap 'kill $program 2>/dev/null; rm -rf "$tap_dir"' EXIT
@@ -92,7 +91,7 @@ int main(void)
 	return 0;
 }
 END
-${CC:-cc} -I "$top_srcdir/libmarker/include" -o levels levels.c
+${CC:-cc} -I "$top_srcdir/libmarker/include" -o levels levels.c || exit 1
 run all
 is "without --level all are recorded" "$(names all)" "levels:debug levels:emerg levels:notice levels:warning:begin levels:warning:end "
 run warning --level=warning

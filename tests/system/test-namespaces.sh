@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Programs in namespaces of pids, time, users and mounts, and of another root: who they are, and when.
 . "${top_srcdir:-.}/tests/tap.sh"
-top_builddir=$(realpath "$top_builddir")
 numbers=$top_builddir/tests/system/record-numbers
 export WEFT_RUNDIR=$tap_dir/run
 cd "$tap_dir" || exit 1

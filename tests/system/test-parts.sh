@@ -3,7 +3,6 @@
 # weft record --rotate, --max-size: recordings in parts, read as one and one by one.
 . "${top_srcdir:-.}/tests/tap.sh"
 . "${top_srcdir:-.}/tests/system/numbers.sh"
-top_builddir=$(realpath "$top_builddir")
 numbers=$top_builddir/tests/system/record-numbers
 compare=$top_builddir/tests/compare-babeltrace
 export WEFT_RUNDIR=$tap_dir/run

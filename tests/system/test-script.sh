@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # A script becomes a trace that says what the script says.
 . "${top_srcdir:-.}/tests/tap.sh"
-convert=$(realpath "$top_builddir")/tests/script-to-trace
+convert=$top_builddir/tests/script-to-trace
 cat >"$tap_dir/script" <<'END'
 standard
 class player:decode:begin user begin packet:u64:flow

@@ -4,7 +4,7 @@
 # weft reads what it recorded.
 . "${top_srcdir:-.}/tests/tap.sh"
 [ -x "$top_srcdir/configure" ] || skip_all "the source has no configure: run autogen.sh"
-source=$(realpath "$top_srcdir")
+source=$top_srcdir
 full_weft=$WEFT
 build=$tap_dir/build
 mkdir "$build"
