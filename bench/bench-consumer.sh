@@ -3,11 +3,13 @@
 # bench-consumer.sh - how many markers a second weft records without discarding one, of one thread, in a ring of 16 MiB:
 # into memory, each with one u64, where CPUs are the limit, and to a disk, each with eight, where that is.
 #
-#	bench/bench-consumer.sh [-b BUILD] [-f FOLDER] [-t SECONDS] [-r "RATE..."] [-d] [-n ROUNDS] [-w]
+#	bench/bench-consumer.sh [-b BUILD] [-f FOLDER] [-t SECONDS] [-r "RATE..."] [-d] [-n ROUNDS] [-w] [-k]
 #
 # FOLDER (/dev/shm): where it records. RATES: events a second, ascending, each for 3 s; those below SECONDS (15) say how
 # much CPU an event takes. Then the highest without a discarded event goes on for SECONDS; where it fails there, the next.
 # dd writes as many bytes there, and lttng-ust does the same (of its own session daemon, 16 MiB a CPU); -w: without it.
+# A virtual machine that gives free memory back to its host pays for each page again, 1 to 2 ns a byte here. -k: a file
+# in FOLDER holds as much as will be recorded and shrinks as the recording grows, so that it costs what memory costs.
 # -d: the disk of FOLDER instead. dd first, then weft at the rate that makes 92 % of dd's bytes a second, but no more than
 # the last RATE, for SECONDS (60), then dd of as many bytes, ROUNDS (1) times; both rates include fsync.
 #
@@ -15,9 +17,9 @@
 #	setsid -w sh -c 'echo -20 >/proc/self/autogroup; exec bench/bench-consumer.sh'
 set -u
 export LC_ALL=C
-build=. folder=/dev/shm seconds= is_disk= rounds=1 is_alone=
+build=. folder=/dev/shm seconds= is_disk= rounds=1 is_alone= is_kept=
 rates="1e6 2e6 5e6 8e6 10e6 12e6 14e6 16e6 18e6 20e6 22e6 24e6 26e6 28e6 30e6"
-while getopts b:f:t:r:n:dwh option; do
+while getopts b:f:t:r:n:dwkh option; do
 	case $option in
 	b) build=$OPTARG ;;
 	f) folder=$OPTARG ;;
@@ -26,6 +28,7 @@ while getopts b:f:t:r:n:dwh option; do
 	n) rounds=$OPTARG ;;
 	d) is_disk=yes ;;
 	w) is_alone=yes ;;
+	k) is_kept=kept ;;
 	*) sed -n '/^#	bench/p' "$0" | sed 's/^#//'; exit 2 ;;
 	esac
 done
@@ -89,6 +92,17 @@ record_lttng() {
 pid_weft() { echo "$consumerd"; }
 pid_lttng() { pgrep -P "$sessiond" -f consumerd | head -1; }
 
+# RATE SECONDS: the memory of such a recording, and then a tenth of a second of it at a time; ends with the file.
+hold() {
+	dd if=/dev/zero of="$out/held" bs=1M count="$(calculate %.0f "$1 * ($2 + 2) * 18 / 1048576")" 2>/dev/null
+}
+let_go() {
+	local step
+	step=$(calculate %.0f "$1 * 1.8")
+	truncate -s "-$((5 * step))" "$out/held"
+	while truncate -c -s "-$step" "$out/held" 2>/dev/null && [ -s "$out/held" ]; do sleep 0.1; done
+}
+
 # RECORDER RATE SECONDS: records, prints a line; sets bytes, discarded, per_second (of bytes, up to the end of fsync).
 measure() {
 	local before pid used begin
@@ -97,8 +111,13 @@ measure() {
 	pid=$("pid_$1")
 	before=0
 	[ -n "$pid" ] && before=$(cpu_ms "$pid")
+	if [ -n "$is_kept" ]; then
+		hold "$2" "$3"
+		let_go "$2" &
+	fi
 	begin=$(now)
 	"record_$1" "$2" "$3"
+	rm -f "$out/held"
 	find "$out/trace" -type f -exec sync {} +
 	per_second=$(calculate %.0f "$(bytes_of "$out/trace") / ($(now) - $begin)")
 	bytes=$(bytes_of "$out/trace")
@@ -169,7 +188,7 @@ run_disk() {
 }
 
 echo "bench-consumer cpus=$(nproc) model=\"$(sed -n 's/^model name.*: //p;T;q' /proc/cpuinfo)\" kernel=$(uname -r)" \
-	"filesystem=$(stat -f -c %T "$out") seconds=$seconds words=$words session=\"$(cat /proc/self/autogroup 2>/dev/null)\""
+	"filesystem=$(stat -f -c %T "$out") seconds=$seconds words=$words memory=${is_kept:-fresh} session=\"$(cat /proc/self/autogroup 2>/dev/null)\""
 if [ -n "$is_disk" ]; then
 	run_disk
 else
