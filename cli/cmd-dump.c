@@ -11,11 +11,12 @@
 
 #include "base/log.h"
 #include "cli/cli.h"
+#include "trace/flow.h"
 #include "trace/parse-time.h"
 #include "trace/print.h"
 
 struct dump_options {
-	const char *trace, *name, *from, *to;
+	const char *trace, *name, *from, *to, *flow;
 	int64_t tid, pid; /* -1: all */
 	bool is_json, domains[TRACE_NR_DOMAINS];
 };
@@ -27,6 +28,9 @@ struct dump {
 	struct event_printer *printer;
 	bool *is_wanted[TRACE_NR_DOMAINS]; /* classes, by id */
 	uint64_t from_ns, to_ns;
+	struct trace_flow flow; /* name_size 0: any event */
+	size_t flow_name_size;
+	bool flow_has_key;
 };
 
 extern const struct command command_dump;
@@ -54,6 +58,8 @@ static int set_option(struct dump_options *options, const char *option, const ch
 		options->to = argument;
 	else if (!strcmp(option, "--name"))
 		options->name = argument;
+	else if (!strcmp(option, "--flow"))
+		options->flow = argument;
 	else if (!strcmp(option, "--tid"))
 		return parse_id(option, argument, &options->tid);
 	else if (!strcmp(option, "--pid"))
@@ -138,12 +144,45 @@ static int parse_times(struct dump *dump)
 	return CLI_OK;
 }
 
+/* Is one of its flows the one that is asked for? */
+static bool is_of_flow(const struct dump *dump, const struct trace_event *event)
+{
+	const struct trace_flow *wanted = &dump->flow;
+	struct trace_flow flow;
+	uint32_t at = 0;
+
+	while (flow_next(event, &at, &flow)) {
+		if (strncmp(flow.name, wanted->name, dump->flow_name_size) ||
+		    flow.name[dump->flow_name_size])
+			continue;
+		if (!dump->flow_has_key || (flow.key == wanted->key && flow.base == wanted->base &&
+					    flow.is_global == wanted->is_global))
+			return true;
+	}
+	return false;
+}
+
+static int parse_flow(struct dump *dump)
+{
+	const char *text = dump->options->flow;
+	int ret = text ? flow_parse(text, &dump->flow, &dump->flow_name_size) : 0;
+
+	if (ret < 0)
+		return cli_usage_error(&command_dump,
+				       "--flow takes NAME, NAME=KEY or "
+				       "NAME=BASE,SEQUENCE, not '%s'",
+				       text);
+	dump->flow_has_key = ret;
+	return CLI_OK;
+}
+
 static bool is_wanted(const struct dump *dump, const struct trace_event *event,
 		      const struct trace_thread *thread)
 {
 	const struct dump_options *options = dump->options;
 
-	return (options->tid < 0 || options->tid == thread->tid) &&
+	return (!options->flow || is_of_flow(dump, event)) &&
+	       (options->tid < 0 || options->tid == thread->tid) &&
 	       (options->pid < 0 || options->pid == thread->pid) &&
 	       dump->is_wanted[event->class->domain][event->class->id];
 }
@@ -215,6 +254,8 @@ static int dump_run(int argc, char **argv)
 	struct dump dump = {.options = &options};
 	int ret = parse_options(argc, argv, &options);
 
+	if (ret == CLI_OK)
+		ret = parse_flow(&dump);
 	if (ret != CLI_OK)
 		return ret;
 	dump.reader = cli_open_trace(options.trace);
@@ -232,9 +273,8 @@ static int dump_run(int argc, char **argv)
 
 const struct command command_dump = {
 	.name = "dump",
-	.usage =
-		"[TRACE] [--json] [--from T] [--to T] [--tid N] [--pid N] [--name GLOB] [--kernel] "
-		"[--user]",
+	.usage = "[TRACE] [--json] [--from T] [--to T] [--tid N] [--pid N] [--name GLOB] "
+		 "[--flow NAME[=KEY]] [--kernel] [--user]",
 	.summary = "prints one event a line, in order",
 	.help = "  TRACE          a recording's folder; the newest in this folder if none is "
 		"named\n"
@@ -247,6 +287,10 @@ const struct command command_dump = {
 		"  --tid N        events of one thread\n"
 		"  --pid N        events of one process\n"
 		"  --name GLOB    events of that name, such as 'player:*' or sched_switch\n"
+		"  --flow NAME    events of that flow; NAME=7 of one key, NAME=5,9 of one that "
+		"joins\n"
+		"                 processes (base and sequence); a key that is no number is a "
+		"string\n"
 		"  --kernel       kernel events only\n"
 		"  --user         markers only\n"
 		"\n"

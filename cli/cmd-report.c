@@ -19,7 +19,7 @@ static const struct {
 	{"summary", NULL, false},	    {"threads", report_threads, false},
 	{"markers", report_markers, false}, {"sched", report_sched, true},
 	{"irq", report_irq, true},	    {"io", report_io, true},
-	{"faults", report_faults, true},
+	{"faults", report_faults, true},    {"flows", report_flows, true},
 };
 #define NR_REPORTS (sizeof(reports) / sizeof(reports[0]))
 
@@ -102,7 +102,7 @@ static int run(int argc, char **argv)
 
 const struct command command_report = {
 	.name = "report",
-	.usage = "[TRACE] [summary|threads|markers|sched|irq|io|faults] [--json]",
+	.usage = "[TRACE] [summary|threads|markers|sched|irq|io|faults|flows] [--json]",
 	.summary = "tells what a recording holds: events, threads, markers, and more",
 	.help = "  summary    duration, events, what was discarded or is missing, CPUs\n"
 		"  threads    running, runnable and blocked time of each, by class\n"
@@ -111,6 +111,7 @@ const struct command command_report = {
 		"  irq        per interrupt or softirq and CPU: count, time, what it woke\n"
 		"  io         per disk and who asked it: requests, bytes, latencies\n"
 		"  faults     page faults per thread: minor, major, their time\n"
+		"  flows      per flow: how long from its first event to its last, and each hop\n"
 		"  --json     one object a line\n"
 		"\n"
 		"Without a name: the first three.\n",

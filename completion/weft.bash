@@ -94,7 +94,7 @@ _weft_takes_value() {
 _weft_words() {
 	case $1 in
 	report)
-		echo summary threads markers sched irq io faults
+		echo summary threads markers sched irq io faults flows
 		_weft_traces "$2"
 		;;
 	dump | why | verify-order) _weft_traces "$2" ;;

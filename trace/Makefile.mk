@@ -3,7 +3,7 @@ noinst_LTLIBRARIES += libtrace.la
 libtrace_la_SOURCES = trace/class-set.c trace/class-set.h trace/clock-break.c \
 	trace/clock-break.h trace/clock.c trace/clock.h \
 	trace/directory.c trace/directory.h \
-	trace/find.c trace/index.c trace/index.h trace/merge.c trace/merge.h \
+	trace/find.c trace/flow.c trace/flow.h trace/index.c trace/index.h trace/merge.c trace/merge.h \
 	trace/metadata-read.c trace/metadata-write.c trace/metadata.h trace/model.c \
 	trace/model.h trace/packet-file.c trace/packet-file.h trace/packet.c trace/packet.h trace/parse-time.c trace/parse-time.h \
 	trace/message.c trace/message.h trace/payload.c trace/print.c trace/print.h trace/reader-part.c trace/reader-part.h \

@@ -7,7 +7,7 @@ EXTRA_LTLIBRARIES += libanalysis.la libreport.la
 endif
 libanalysis_la_SOURCES = viewer/analysis/async-spans.c viewer/analysis/block-io.c viewer/analysis/calls.c \
 	viewer/analysis/causality.c viewer/analysis/causality.h viewer/analysis/chain.c \
-	viewer/analysis/event-map.c viewer/analysis/event-map.h viewer/analysis/history.c \
+	viewer/analysis/event-map.c viewer/analysis/event-map.h viewer/analysis/flows.c viewer/analysis/history.c \
 	viewer/analysis/history.h viewer/analysis/instances.c viewer/analysis/interrupts.c \
 	viewer/analysis/markers.c viewer/analysis/order.c viewer/analysis/order.h \
 	viewer/analysis/signals.c \
@@ -19,18 +19,18 @@ libanalysis_la_SOURCES = viewer/analysis/async-spans.c viewer/analysis/block-io.
 libanalysis_la_LIBADD = libtrace.la libbase.la
 
 libreport_la_SOURCES = viewer/report/describe.c viewer/report/describe.h \
-	viewer/report/report-faults.c viewer/report/report-io.c viewer/report/report-irq.c \
+	viewer/report/report-faults.c viewer/report/report-flows.c viewer/report/report-io.c viewer/report/report-irq.c \
 	viewer/report/report-markers.c viewer/report/report-order.c viewer/report/report-sched.c \
 	viewer/report/report-summary.c viewer/report/report-threads.c \
 	viewer/report/report-why-json.c viewer/report/report-why.c viewer/report/report.h \
 	viewer/report/table.c viewer/report/table.h viewer/report/usage-table.c \
-	viewer/report/usage-table.h
+	viewer/report/usage-table.h viewer/report/why-flows.c viewer/report/why-flows.h
 libreport_la_LIBADD = libanalysis.la libtrace.la libbase.la
 
-dist_check_SCRIPTS += tests/system/test-marker-kinds.sh tests/system/test-target.sh tests/system/test-usage.sh \
+dist_check_SCRIPTS += tests/system/test-flows.sh tests/system/test-marker-kinds.sh tests/system/test-target.sh tests/system/test-usage.sh \
 	tests/system/test-why.sh \
 	tests/system/test-why-reports.sh
-EXTRA_DIST += tests/data/kinds.script tests/data/usage.script
+EXTRA_DIST += tests/data/flows.script tests/data/kinds.script tests/data/usage.script
 EXTRA_DIST += $(why_scripts)
 why_scripts = tests/data/why-block-io.script tests/data/why-early-waking.script \
 	tests/data/why-exit.script tests/data/why-fault-awake.script \

@@ -158,6 +158,9 @@ static int resolve_marker(struct event_map *map, struct event_info *info,
 	for (uint32_t i = 0; i < class->nr_fields && i <= INT16_MAX; i++)
 		if (class->fields[i].role == ROLE_DUE)
 			info->due = (int16_t)i;
+	for (uint32_t i = 0; i < class->nr_fields; i++)
+		info->has_flow |= class->fields[i].role == ROLE_FLOW ||
+				  class->fields[i].role == ROLE_FLOW_GLOBAL;
 	if (size > cut && !strcmp(class->name + size - cut, ending))
 		size -= cut;
 	info->stem = event_map_intern(map, class->name, size);

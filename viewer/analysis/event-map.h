@@ -49,6 +49,7 @@ struct event_info {
 	int16_t fields[EVENT_MAX_FIELDS]; /* for event_u64() and its kin; -1: not there */
 	int16_t due;			  /* markers: the field with ROLE_DUE, or -1 */
 	int16_t key; /* asynchronous spans: the field with their id; counters: their value; or -1 */
+	bool has_flow; /* markers: of a flow or more */
 	uint32_t stem; /* markers: "player:decode" of "player:decode:begin"; system calls: "read" of
 			  "syscall_entry_read"; a number for event_map_stem(). Other: the name. */
 	uint64_t count; /* events seen by whoever wants to count */

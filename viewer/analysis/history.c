@@ -62,6 +62,7 @@ void history_destroy(struct history *history)
 	array_fini(&history->stops);
 	array_fini(&history->instants);
 	array_fini(&history->asyncs);
+	array_fini(&history->flows);
 	array_fini(&history->results);
 	array_fini(&history->losses);
 	free(history->payloads.items);
@@ -70,6 +71,7 @@ void history_destroy(struct history *history)
 	u64_map_fini(&history->irq_names);
 	u64_map_fini(&history->queued);
 	u64_map_fini(&history->async_ids);
+	u64_map_fini(&history->flow_keys);
 	event_map_fini(&history->map);
 	free(history);
 }

@@ -12,6 +12,8 @@
  *	calls.c          system calls and page faults
  *	signals.c        who stopped whom
  *	markers.c        scopes, instants, results
+ *	async-spans.c    spans that begin in one thread and end in another
+ *	flows.c          events of one thing, through threads and processes
  *
  * Loss. While events of a CPU are discarded, only a thread seen running on another CPU is known;
  *all others become unknown, and stay so until their next event. That event also tells what the
@@ -101,14 +103,26 @@ struct span_item {
 	bool is_abandoned;   /* its end was discarded, or its thread ended first */
 };
 
+/* An event of a flow; those of one key are a chain. The array is in order of time. */
+#define FLOW_OF_ALL -1 /* the process of a flow that joins processes */
+struct flow_item {
+	uint64_t ns, base, key;
+	uint32_t name; /* see event_map_stem() */
+	uint32_t class, thread;
+	uint32_t source; /* the span of the thread, or the history's instant or async; or NONE */
+	int32_t pid;	 /* as it calls itself; FLOW_OF_ALL */
+	uint32_t older, newer; /* of the same flow and key, or NONE */
+	uint32_t same_hash;    /* the one before with the same hash, or NONE */
+};
+
 /* An asynchronous span. */
 struct async_item {
 	uint64_t begin, end;	       /* end: HISTORY_OPEN when it was never seen */
 	uint64_t payload, end_payload; /* of the begin's fields, and of the end's */
-	uint64_t id;
+	uint64_t base, id;	       /* base: of one that joins processes, else 0 */
 	uint32_t class, end_class;
 	uint32_t thread, end_thread; /* that began and ended it */
-	int32_t pid;
+	int32_t pid;		     /* FLOW_OF_ALL: it may end in another process */
 	uint32_t older; /* the one before whose id has the same hash, or NONE */
 };
 
@@ -250,6 +264,8 @@ struct history {
 	HISTORY_ARRAY(struct instant_item) instants;
 	HISTORY_ARRAY(struct async_item) asyncs;
 	struct u64_map async_ids; /* hash of pid, name and id -> the latest span */
+	HISTORY_ARRAY(struct flow_item) flows;
+	struct u64_map flow_keys; /* hash of process, name and key -> the latest */
 	HISTORY_ARRAY(struct result_item) results;
 	HISTORY_ARRAY(struct history_loss) losses; /* from the first event on by begin */
 	struct {
@@ -415,5 +431,15 @@ struct trace_event markers_event(const struct history *history, uint32_t class, 
 
 void asyncs_on_event(struct history *history, uint32_t thread, const struct event_info *info,
 		     const struct trace_event *event);
+
+/* --- flows.c --- */
+
+/* After what the event is itself. */
+void flows_on_event(struct history *history, uint32_t thread, const struct event_info *info,
+		    const struct trace_event *event);
+/* The index of the first one at or after a time. */
+size_t flows_from(const struct history *history, uint64_t ns);
+/* Its time, or where it is a scope or a span that ended, that end. */
+uint64_t flow_end(const struct history *history, const struct flow_item *item);
 
 #endif

@@ -189,6 +189,8 @@ void markers_on_event(struct history *history, const struct event_info *info,
 		on_instant(history, index, info, event);
 		break;
 	}
+	if (info->has_flow)
+		flows_on_event(history, index, info, event);
 }
 
 void markers_on_loss(struct history *history, const struct history_loss *loss)

@@ -7,6 +7,7 @@
 #include "base/json-writer.h"
 #include "viewer/report/describe.h"
 #include "viewer/report/report.h"
+#include "viewer/report/why-flows.h"
 
 static void write_thread(struct json_writer *json, const char *key, const struct history *history,
 			 uint32_t index)
@@ -446,6 +447,7 @@ void report_why_json(const struct history *history, const struct why *why,
 		json_u64(&json, "scope_begin_ns", instance->scope_begin);
 		json_u64(&json, "scope_end_ns", instance->scope_end);
 		write_fields(&json, history, instance);
+		why_flows_write(&json, history, instance);
 	}
 	json_string(&json, "sound", why_soundness_name(answer->soundness));
 	write_gaps(&json, history, answer);

@@ -8,6 +8,7 @@
 
 #include "viewer/report/describe.h"
 #include "viewer/report/report.h"
+#include "viewer/report/why-flows.h"
 
 #define MAX_LINES 40 /* of tiles; of more, the longest are shown */
 #define LINE_WIDTH 100
@@ -95,8 +96,10 @@ static void print_times(const struct history *history, const struct why *why,
 			why_late_ns(instance) > 0 ? "LATE" : "in time",
 			ms((uint64_t)llabs(why_late_ns(instance))));
 	fputc('\n', file);
-	if (why)
+	if (why) {
 		print_fields(history, answer, file);
+		why_flows_print(history, &answer->instance, file);
+	}
 	if (why)
 		fprintf(file, "typical (median of %zu): %.3f ms; this one %.3f ms %s\n",
 			why->instances.nr, ms(why->typical_ns),

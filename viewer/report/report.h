@@ -42,6 +42,7 @@ int report_markers(const struct history *history, bool is_json, FILE *file);
 int report_sched(const struct history *history, bool is_json, FILE *file);
 int report_irq(const struct history *history, bool is_json, FILE *file);
 int report_io(const struct history *history, bool is_json, FILE *file);
+int report_flows(const struct history *history, bool is_json, FILE *file);
 int report_faults(const struct history *history, bool is_json, FILE *file);
 
 void report_order(const struct order_report *report, bool is_json, FILE *file);
