@@ -27,6 +27,11 @@
  * declared type, in C under gcc int where it is narrower than that. At most 16 fields; in C++17
  * without lambdas in them.
  *
+ * In C++ also what has data() and size() of chars (std::string, std::string_view, QByteArray, ...)
+ * is a string, and classes and enumerations are what a function marker_value() beside them says:
+ *	const char *marker_value(state s) { return names[int(s)]; }
+ * Declared before the first marker with that type; it returns anything that a field may be.
+ *
  * Levels. A marker has the level that MARKER_LEVEL expands to where it stands: as syslog's, 0 for
  * an emergency to 7 for what only who debugs it wants to know; 6 unless the program defines it
  * otherwise, before this header or, after an #undef, anywhere. MARKER_AT(level, provider, name,
@@ -376,6 +381,117 @@ struct weft_marker_note {
 #define WEFT_EACH_16(do_, x, ...) do_(16, x) WEFT_EACH_15(do_, __VA_ARGS__)
 
 #ifdef __cplusplus
+namespace weft_marker
+{
+template <typename T> T &&some(); /* never called */
+template <typename...> struct make_void {
+	typedef void type;
+};
+
+/* What is declared beside T, as it is found from a call of it. */
+template <typename T, typename = void> struct is_told : std::false_type {
+};
+template <typename T>
+struct is_told<T, typename make_void<decltype(marker_value(some<const T &>()))>::type>
+    : std::integral_constant<bool, std::is_class<T>::value || std::is_union<T>::value ||
+					   std::is_enum<T>::value> {
+};
+
+template <typename T, typename = void> struct is_text : std::false_type {
+};
+template <typename T>
+struct is_text<T, typename make_void<decltype(some<const T &>().data()),
+				     decltype(some<const T &>().size())>::type>
+    : std::integral_constant<
+	      bool, std::is_convertible<decltype(some<const T &>().data()), const char *>::value &&
+			    std::is_integral<decltype(some<const T &>().size())>::value> {
+};
+
+/* A text that has no NUL at its end, or will be gone: as much of it as shows that it is longer than
+ * what is recorded. */
+struct text {
+	const char *begin; /* first: this is what is recorded */
+	char bytes[257];
+
+	template <typename T> explicit text(const T &from) : begin(bytes)
+	{
+		std::size_t size = static_cast<std::size_t>(from.size());
+
+		if (size >= sizeof(bytes))
+			size = sizeof(bytes) - 1;
+		if (size)
+			__builtin_memcpy(bytes, from.data(), size);
+		bytes[size] = 0;
+	}
+	text(const text &other) : begin(bytes)
+	{
+		__builtin_memcpy(bytes, other.bytes, sizeof(bytes));
+	}
+	text &operator=(const text &) = delete;
+};
+
+/* The type in which a field of type T is kept, and its code. */
+template <typename T, typename = void> struct value {
+	static_assert(sizeof(T) == 0, "a marker's field is a number, an enumeration, a pointer, a "
+				      "string, or of a type that has a marker_value()");
+};
+template <typename T> using value_of = value<typename std::decay<T>::type>;
+template <typename T>
+struct value<T, typename std::enable_if<std::is_integral<T>::value && sizeof(T) <= 8>::type> {
+	typedef T type;
+	enum {
+		code = ((std::is_signed<T>::value ? WEFT_MARKER_INT : WEFT_MARKER_UINT) |
+			int(sizeof(T)))
+	};
+};
+template <typename T>
+struct value<T, typename std::enable_if<std::is_enum<T>::value && !is_told<T>::value>::type>
+    : value<typename std::underlying_type<T>::type> {
+};
+template <> struct value<float> {
+	typedef float type;
+	enum { code = WEFT_MARKER_FLOAT | 4 };
+};
+template <> struct value<double> {
+	typedef double type;
+	enum { code = WEFT_MARKER_FLOAT | 8 };
+};
+template <> struct value<long double> : value<double> {
+};
+template <typename T> struct value<T *> {
+	typedef T *type;
+	enum { code = WEFT_MARKER_HEX | WEFT_MARKER_UINT | int(sizeof(T *)) };
+};
+template <> struct value<char *> {
+	typedef const char *type;
+	enum { code = WEFT_MARKER_STRING };
+};
+template <> struct value<const char *> : value<char *> {
+};
+template <> struct value<std::nullptr_t> : value<const void *> {
+};
+template <typename T>
+struct value<T, typename std::enable_if<is_text<T>::value && !is_told<T>::value>::type> {
+	typedef text type;
+	enum { code = WEFT_MARKER_STRING };
+};
+
+/* Of a type that has a marker_value(). */
+template <typename T> struct told {
+	typedef value_of<decltype(marker_value(some<const T &>()))> inner;
+	typename inner::type kept; /* alone: this is what is recorded */
+
+	explicit told(const T &from) : kept(static_cast<typename inner::type>(marker_value(from)))
+	{
+	}
+};
+template <typename T> struct value<T, typename std::enable_if<is_told<T>::value>::type> {
+	typedef told<T> type;
+	enum { code = told<T>::inner::code };
+};
+} // namespace weft_marker
+#define WEFT_CODE_(x) int(::weft_marker::value_of<decltype((x))>::code)
+
 #define WEFT_INLINE_ inline __attribute__((always_inline))
 #define WEFT_ASSERT_ static_assert
 extern "C" {
@@ -396,7 +512,11 @@ WEFT_INLINE_ void weft_marker_use_(int nothing, ...)
 }
 
 /* Checked like a call's arguments, never evaluated. */
+#ifdef __cplusplus
+#define WEFT_OFF_ARG_(i, x) , ((void)(x), WEFT_CODE_(x))
+#else
 #define WEFT_OFF_ARG_(i, x) , (x)
+#endif
 #define WEFT_EVENT_(kind, n, provider, text, ...)                                     \
 	do {                                                                          \
 		if (0)                                                                \
@@ -523,51 +643,6 @@ inline weft_marker_scope::~weft_marker_scope()
 	weft_marker_scope_end_(this);
 }
 
-namespace weft_marker
-{
-/* The type in which a field of type T is kept, and its code. */
-template <typename T, typename = void> struct value {
-	static_assert(sizeof(T) == 0, "a marker's field is a number, an enumeration, a pointer or a "
-				      "char string");
-};
-template <typename T>
-struct value<T, typename std::enable_if<std::is_integral<T>::value && sizeof(T) <= 8>::type> {
-	typedef T type;
-	enum {
-		code = ((std::is_signed<T>::value ? WEFT_MARKER_INT : WEFT_MARKER_UINT) |
-			int(sizeof(T)))
-	};
-};
-template <typename T>
-struct value<T, typename std::enable_if<std::is_enum<T>::value>::type>
-    : value<typename std::underlying_type<T>::type> {
-};
-template <> struct value<float> {
-	typedef float type;
-	enum { code = WEFT_MARKER_FLOAT | 4 };
-};
-template <> struct value<double> {
-	typedef double type;
-	enum { code = WEFT_MARKER_FLOAT | 8 };
-};
-template <> struct value<long double> : value<double> {
-};
-template <typename T> struct value<T *> {
-	typedef T *type;
-	enum { code = WEFT_MARKER_HEX | WEFT_MARKER_UINT | int(sizeof(T *)) };
-};
-template <> struct value<char *> {
-	typedef const char *type;
-	enum { code = WEFT_MARKER_STRING };
-};
-template <> struct value<const char *> : value<char *> {
-};
-template <> struct value<std::nullptr_t> : value<const void *> {
-};
-template <typename T> using value_of = value<typename std::decay<T>::type>;
-} // namespace weft_marker
-
-#define WEFT_CODE_(x) int(::weft_marker::value_of<decltype((x))>::code)
 #define WEFT_TEMP_(i, x)                                                     \
 	typename ::weft_marker::value_of<decltype((x))>::type weft_v##i##_ = \
 		static_cast<typename ::weft_marker::value_of<decltype((x))>::type>(x);
@@ -717,15 +792,15 @@ template <typename T> using value_of = value<typename std::decay<T>::type>;
 	do {                                                                                \
 		const uint32_t weft_generation_ = weft_marker_generation_();                \
 		if (__builtin_expect(weft_generation_ != 0, 0)) {                           \
-			struct weft_marker_place *weft_place_;                              \
+			struct weft_marker_place *weft_place_, *weft_end_;                  \
 			WEFT_PLACE_(weft_place_, WEFT_MARKER_BEGIN_KIND, n, provider, text, \
 				    __VA_ARGS__);                                           \
-			WEFT_PLACE_(weft_scope_##n##_.end, WEFT_MARKER_END_KIND, n,         \
-				    provider, text, 0);                                     \
-			if (weft_marker_is_wanted_(weft_place_, weft_generation_))            \
+			WEFT_PLACE_(weft_end_, WEFT_MARKER_END_KIND, n, provider, text, 0); \
+			/* A field that throws: it has not begun. */                        \
+			if (weft_marker_is_wanted_(weft_place_, weft_generation_)) {        \
 				WEFT_RECORD_(weft_place_, weft_generation_, __VA_ARGS__);   \
-			else                                                                \
-				weft_scope_##n##_.end = 0;                                  \
+				weft_scope_##n##_.end = weft_end_;                          \
+			}                                                                   \
 		}                                                                           \
 	} while (0)
 
