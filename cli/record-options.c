@@ -52,8 +52,7 @@ static int parse_rotate(const char *text, struct record_options *options)
 	return ret < 0 || options->rotate_bytes < CONTROL_MIN_ROTATE ? -EINVAL : 0;
 }
 
-/* "warning", or 4: markers of that level and of those before it. */
-static bool parse_level(const char *text, uint32_t *ret_limit)
+bool record_level_parse(const char *text, uint32_t *ret_limit)
 {
 	static const char *const names[] = {"emerg",   "alert",	 "crit", "err",
 					    "warning", "notice", "info", "debug"};
@@ -102,7 +101,7 @@ static int take_option(struct record_options *options, char **argv, int option)
 			return cli_usage_error(&command_record, "too many -m");
 		return 0;
 	case 'l':
-		if (!parse_level(optarg, &options->level_limit))
+		if (!record_level_parse(optarg, &options->level_limit))
 			return cli_usage_error(&command_record,
 					       "'%s' is no level: emerg, alert, crit, err, "
 					       "warning, notice, info or debug, or 0 to 7",

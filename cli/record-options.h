@@ -36,4 +36,7 @@ struct record_options {
  */
 int record_options_parse(int argc, char **argv, struct record_options *options);
 
+/* "warning", or "4". @ret_limit: on success one more than that level. */
+bool record_level_parse(const char *text, uint32_t *ret_limit);
+
 #endif

@@ -18,7 +18,7 @@
 
 static const struct command *const commands[] = {
 	&command_record, &command_status, &command_stop, &command_list,
-	&command_doctor, &command_setup,
+	&command_doctor, &command_setup,  &command_mark,
 #ifdef WITH_VIEWER
 	&command_dump,	 &command_report, &command_why,	 &command_verify_order,
 #endif

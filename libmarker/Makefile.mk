@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# In the traced program: needs nothing but libc, exports one versioned symbol and wraps two of libc's (confine.c).
+# In the traced program: needs nothing but libc, exports versioned symbols and wraps two of libc's (confine.c).
 lib_LTLIBRARIES += libmarker.la
-libmarker_la_SOURCES = libmarker/announce.c libmarker/confine.c libmarker/decide.c libmarker/internal.h \
+libmarker_la_SOURCES = libmarker/announce.c libmarker/confine.c libmarker/decide.c libmarker/dynamic.c libmarker/internal.h \
 	libmarker/names.h libmarker/note.c libmarker/note.h libmarker/process.c \
 	libmarker/registry.c libmarker/rendezvous.c libmarker/rendezvous.h \
 	libmarker/ring-write.c libmarker/ring.h libmarker/rings.c libmarker/thread.c \
@@ -12,7 +12,7 @@ libmarker_la_LDFLAGS = -version-info 0:0:0 \
 	-Wl,--version-script=$(top_srcdir)/libmarker/libmarker.map -Wl,-z,nodelete
 EXTRA_libmarker_la_DEPENDENCIES = libmarker/libmarker.map
 markerincludedir = $(includedir)/marker
-markerinclude_HEADERS = libmarker/include/marker/marker.h
+markerinclude_HEADERS = libmarker/include/marker/marker.h libmarker/include/marker/dynamic.h
 pkgconfig_DATA = libmarker/libmarker.pc
 EXTRA_DIST += libmarker/libmarker.map
 
@@ -50,8 +50,8 @@ tests_system_marker_life_SOURCES = tests/system/marker-life.c
 tests_system_marker_life_LDFLAGS = -pthread
 tests_system_marker_life_LDADD = -ldl
 dist_check_SCRIPTS += tests/system/test-marker-life.sh
-EXTRA_DIST += tests/system/marker-plugin.c tests/system/marker-cxx.cc
-dist_check_SCRIPTS += tests/system/test-marker-cxx.sh
+EXTRA_DIST += tests/system/marker-plugin.c tests/system/marker-cxx.cc tests/system/marker-dynamic.c
+dist_check_SCRIPTS += tests/system/test-marker-cxx.sh tests/system/test-marker-dynamic.sh
 check_PROGRAMS += tests/system/marker-confined
 tests_system_marker_confined_SOURCES = tests/system/marker-confined.c
 tests_system_marker_confined_LDFLAGS = -pthread

@@ -13,6 +13,7 @@
  *	thread.c      a thread's ring: claimed at its first marker, retired at its end
  *	confine.c     seccomp: after it no system call of ours
  *	ring-write.c  the fast path, nesting, discarding
+ *	dynamic.c     markers made at run time
  */
 #ifndef LIBMARKER_INTERNAL_H
 #define LIBMARKER_INTERNAL_H
@@ -149,6 +150,7 @@ void guard_leave(struct guard *guard);
 /* registry.c; under the lock */
 int registry_announce(void);
 void registry_settle_places(uint32_t generation);
+struct object *registry_add_notes(size_t size);
 void registry_forget_places(void);
 void registry_after_fork(void);
 
@@ -197,6 +199,7 @@ struct weft_marker_slot ring_reserve(struct weft_marker_place *place, uint32_t s
 				     uint32_t generation);
 uint32_t ring_measure(const char *text);
 char *ring_copy(char *payload, const char *text, uint32_t length);
+void ring_commit(const struct weft_marker_slot *slot, uint32_t size);
 void ring_write_name(const char *name, uintptr_t frame);
 bool ring_is_left_over(uint64_t writing, uintptr_t frame);
 uint64_t ring_ticks(uint32_t clock);
@@ -216,5 +219,7 @@ int decide_is_enabled(struct weft_marker_place *place, uint32_t generation);
 /* confine.c */
 extern __thread bool thread_has_no_clock __attribute__((tls_model("initial-exec")));
 bool confine_is_inherited(void);
+
+#define PUBLIC __attribute__((visibility("default")))
 
 #endif

@@ -35,6 +35,7 @@
 #define process_count_discarded weft_process_count_discarded
 #define process_is_confined weft_process_is_confined
 #define process_setup weft_process_setup
+#define registry_add_notes weft_registry_add_notes
 #define registry_after_fork weft_registry_after_fork
 #define registry_announce weft_registry_announce
 #define registry_forget_places weft_registry_forget_places
@@ -48,6 +49,7 @@
 #define rendezvous_folder_check weft_rendezvous_folder_check
 #define rendezvous_may_grow weft_rendezvous_may_grow
 #define ring_arm weft_ring_arm
+#define ring_commit weft_ring_commit
 #define ring_copy weft_ring_copy
 #define ring_create weft_ring_create
 #define ring_destroy weft_ring_destroy

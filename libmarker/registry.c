@@ -121,7 +121,8 @@ int registry_announce(void)
 		struct object *object = &process.objects[i];
 		int ret;
 
-		if (!object->page || object->world == process.world)
+		/* Markers made at run time belong to no file. */
+		if (!object->page || !object->begin || object->world == process.world)
 			continue;
 		ret = announce_object(object);
 		if (ret)
@@ -129,6 +130,29 @@ int registry_announce(void)
 		object->world = process.world;
 	}
 	return 0;
+}
+
+/* Under the lock: memory of zeros for notes, which are found as those of an object; their size is
+ * 0 so far. Return: NULL when there is none. */
+struct object *registry_add_notes(size_t size)
+{
+	for (uint32_t i = 0; i < MAX_OBJECTS; i++) {
+		struct object *entry = &process.objects[i];
+		void *notes;
+
+		/* One that was emptied is kept for its object, which may come again. */
+		if (entry->page || entry->begin)
+			continue;
+		notes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0);
+		if (notes == MAP_FAILED)
+			return NULL;
+		*entry = (struct object){.notes = notes};
+		/* Release: as in object_register(). */
+		__atomic_store_n(&entry->page, notes, __ATOMIC_RELEASE);
+		return entry;
+	}
+	return NULL;
 }
 
 /* Where a mapping cannot be doubled, as under valgrind. A failure leaves markers off. */
@@ -348,8 +372,8 @@ static bool is_secure(void)
 	return getauxval(AT_SECURE) != 0;
 }
 
-/* The one symbol that programs know (marker.h): an object with markers came, or goes. */
-__attribute__((visibility("default"))) void weft_marker_object_v1(void *page, int is_gone)
+/* What programs know (marker.h): an object with markers came, or goes. */
+PUBLIC void weft_marker_object_v1(void *page, int is_gone)
 {
 	if (is_secure())
 		return;

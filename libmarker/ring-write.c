@@ -363,6 +363,14 @@ char *ring_copy(char *payload, const char *text, uint32_t length)
 	return payload + length + 1;
 }
 
+void ring_commit(const struct weft_marker_slot *slot, uint32_t size)
+{
+	/* Release: payload, position, "not writing", as weft_marker_commit_() in marker.h. */
+	__atomic_store_n(&slot->lane->write_pos, slot->lane->write_pos + ring_record_size(size),
+			 __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->lane->writing, 0, __ATOMIC_RELEASE);
+}
+
 void ring_write_name(const char *name, uintptr_t frame)
 {
 	struct thread *thread = thread_self;
@@ -376,8 +384,5 @@ void ring_write_name(const char *name, uintptr_t frame)
 	if (!slot.payload)
 		return;
 	memcpy(slot.payload, name, size);
-	/* Release: payload, position, "not writing", as weft_marker_commit_() in marker.h. */
-	__atomic_store_n(&slot.lane->write_pos, slot.lane->write_pos + ring_record_size(size),
-			 __ATOMIC_RELEASE);
-	__atomic_store_n(&slot.lane->writing, 0, __ATOMIC_RELEASE);
+	ring_commit(&slot, size);
 }
