@@ -42,7 +42,7 @@ tests_unit_test_ring_LDADD = libringread.la
 tests_unit_test_note_SOURCES = tests/unit/test-note.c
 tests_unit_test_note_LDADD = libnoteread.la
 dist_check_SCRIPTS += tests/system/test-header-matrix.sh tests/system/test-marker-header.sh \
-	tests/system/test-marker-select.sh tests/system/test-marker-versions.sh
+	tests/system/test-marker-names.sh tests/system/test-marker-select.sh tests/system/test-marker-versions.sh
 EXTRA_DIST += tests/data/marker-2026-11.h
 EXTRA_DIST += tests/system/marker-types.sh tests/system/marker-types.c tests/system/marker-types-other.c
 check_PROGRAMS += tests/system/marker-life

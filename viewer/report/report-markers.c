@@ -42,7 +42,8 @@ struct tables {
 struct times {
 	HISTORY_ARRAY(uint64_t) durations;
 	HISTORY_ARRAY(uint64_t) intervals; /* from begin to begin, within a thread */
-	uint64_t late;
+	uint64_t late, count;
+	const struct why_instance *first;
 	bool has_due, has_scopes;
 };
 
@@ -68,6 +69,36 @@ static int push(struct times *times, bool is_interval, uint64_t ns)
 	return 0;
 }
 
+/* Return: false when it is no number. */
+static bool value_of(const struct history *history, const struct why_instance *instance,
+		     double *ret_value)
+{
+	const struct event_info *info = &history->map.domains[TRACE_USER].items[instance->class];
+	uint64_t payload = history->instants.items[instance->source].payload;
+	struct trace_event event;
+	struct trace_value value;
+
+	if (info->key < 0 || payload == UINT64_MAX)
+		return false;
+	event = markers_event(history, instance->class, payload);
+	value = event_value(&event, (uint32_t)info->key);
+	if (value.type == FIELD_UINT)
+		*ret_value = (double)value.u;
+	else if (value.type == FIELD_INT)
+		*ret_value = (double)value.i;
+	else if (value.type == FIELD_FLOAT)
+		*ret_value = value.f;
+	return value.type == FIELD_UINT || value.type == FIELD_INT || value.type == FIELD_FLOAT;
+}
+
+/* Counters have a table of their own, also where other markers have the name. */
+static bool is_counter(const struct why *why, const struct why_instance *instance)
+{
+	double value;
+
+	return kind_of(why, instance) == EVENT_COUNTER && value_of(why->history, instance, &value);
+}
+
 /* @last: of each thread, the begin before; all 0, and again afterwards. */
 static int collect(const struct why *why, uint64_t *last, struct times *times)
 {
@@ -76,6 +107,11 @@ static int collect(const struct why *why, uint64_t *last, struct times *times)
 	for (size_t i = 0; i < why->instances.nr && ret == 0; i++) {
 		const struct why_instance *instance = &why->instances.items[i];
 
+		if (is_counter(why, instance))
+			continue;
+		if (!times->first)
+			times->first = instance;
+		times->count++;
 		if (instance->kind != WHY_INSTANT) {
 			times->has_scopes = true;
 			ret = push(times, false, instance->scope_end - instance->scope_begin);
@@ -111,33 +147,11 @@ static double seconds_of(const struct history *history)
 	return (double)(history->last_ns - history->first_ns) / 1e9;
 }
 
-static double rate_of(const struct why *why)
+static double rate_of(const struct why *why, uint64_t count)
 {
 	double seconds = seconds_of(why->history);
 
-	return seconds > 0 ? (double)why->instances.nr / seconds : 0;
-}
-
-/* Return: false when it is no number. */
-static bool value_of(const struct history *history, const struct why_instance *instance,
-		     double *ret_value)
-{
-	const struct event_info *info = &history->map.domains[TRACE_USER].items[instance->class];
-	uint64_t payload = history->instants.items[instance->source].payload;
-	struct trace_event event;
-	struct trace_value value;
-
-	if (info->key < 0 || payload == UINT64_MAX)
-		return false;
-	event = markers_event(history, instance->class, payload);
-	value = event_value(&event, (uint32_t)info->key);
-	if (value.type == FIELD_UINT)
-		*ret_value = (double)value.u;
-	else if (value.type == FIELD_INT)
-		*ret_value = (double)value.i;
-	else if (value.type == FIELD_FLOAT)
-		*ret_value = value.f;
-	return value.type == FIELD_UINT || value.type == FIELD_INT || value.type == FIELD_FLOAT;
+	return seconds > 0 ? (double)count / seconds : 0;
 }
 
 static void add_value(struct values *values, double value, uint64_t ns)
@@ -155,7 +169,7 @@ static void add_value(struct values *values, double value, uint64_t ns)
 	values->nr++;
 }
 
-/* Return: 1 when it is no counter, or none with numbers; 0; -ENOMEM. */
+/* A row, where there are any with numbers. Return: 0 or -ENOMEM. */
 static int add_counter(struct table *table, const struct why *why)
 {
 	struct table_cell cells[NR_COUNTER_COLUMNS];
@@ -163,14 +177,14 @@ static int add_counter(struct table *table, const struct why *why)
 	double value;
 
 	for (size_t i = 0; i < why->instances.nr; i++)
-		if (kind_of(why, &why->instances.items[i]) == EVENT_COUNTER &&
+		if (is_counter(why, &why->instances.items[i]) &&
 		    value_of(why->history, &why->instances.items[i], &value))
 			add_value(&values, value, why->instances.items[i].scope_begin);
 	if (!values.nr)
-		return 1;
+		return 0;
 	cells[0] = (struct table_cell){.text = why->query.marker};
 	cells[1] = (struct table_cell){.u64 = values.nr};
-	cells[2] = (struct table_cell){.number = rate_of(why)};
+	cells[2] = (struct table_cell){.number = rate_of(why, values.nr)};
 	cells[3] = (struct table_cell){.number = values.min};
 	cells[4] = (struct table_cell){
 		.number = values.last_ns > values.first_ns
@@ -182,10 +196,8 @@ static int add_counter(struct table *table, const struct why *why)
 }
 
 /* What it is, by its first instance. */
-static const char *kind_text(const struct why *why)
+static const char *kind_text(const struct why *why, const struct why_instance *first)
 {
-	const struct why_instance *first = &why->instances.items[0];
-
 	if (first->kind == WHY_SCOPE)
 		return "scope";
 	return first->kind == WHY_ASYNC ? "async" : event_kind_names[kind_of(why, first)];
@@ -196,15 +208,15 @@ static int add_marker(struct table *table, const struct why *why, uint64_t *last
 	struct times times = {0};
 	int ret = collect(why, last, &times);
 
-	if (ret == 0) {
+	if (ret == 0 && times.count) {
 		uint64_t *durations = times.durations.items, *intervals = times.intervals.items;
 		size_t nr = times.durations.nr, nr_intervals = times.intervals.nr;
 		bool none = !times.has_scopes;
 		struct table_cell cells[NR_COLUMNS] = {
 			{.text = why->query.marker},
-			{.text = kind_text(why)},
-			{.u64 = why->instances.nr},
-			{.number = rate_of(why)},
+			{.text = kind_text(why, times.first)},
+			{.u64 = times.count},
+			{.number = rate_of(why, times.count)},
 			{.u64 = extreme(durations, nr, false), .is_null = none},
 			{.u64 = median_u64(durations, nr), .is_null = none},
 			{.u64 = quantile_u64(durations, nr, 0.99), .is_null = none},
@@ -235,7 +247,7 @@ static int add_markers(struct tables *tables, const struct history *history)
 		if (!info->class || !whys[info->stem].instances.nr)
 			continue;
 		ret = add_counter(&tables->counters, &whys[info->stem]);
-		if (ret == 1)
+		if (ret == 0)
 			ret = add_marker(&tables->markers, &whys[info->stem], last);
 		why_fini(&whys[info->stem]);
 	}
