@@ -29,4 +29,4 @@ EXTRA_DIST += bench/bench-consumer.sh
 noinst_PROGRAMS += bench/bench-run bench/bench-faults
 bench_bench_run_SOURCES = bench/bench-run.c
 bench_bench_faults_SOURCES = bench/bench-faults.c
-EXTRA_DIST += bench/bench-read.sh bench/bench-sizes.sh bench/recorders.sh
+EXTRA_DIST += bench/bench-languages.sh bench/bench-read.sh bench/bench-sizes.sh bench/recorders.sh
