@@ -29,7 +29,7 @@ struct command {
 
 extern const struct command command_record, command_list, command_doctor, command_dump,
 	command_report, command_why, command_verify_order, command_setup, command_status,
-	command_stop, command_mark;
+	command_snapshot, command_stop, command_mark;
 
 /* Prints usage and help of a command to stdout. Return: CLI_OK. */
 int cli_help(const struct command *command);

@@ -15,13 +15,13 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/record-daemon.h"
 #include "cli/record-figures.h"
+#include "cli/record-names.h"
 #include "cli/record-options.h"
 #include "cli/record-patterns.h"
 #include "cli/record-program.h"
@@ -63,36 +63,6 @@ static uint64_t now_ns(void)
 	return clock_ticks(CLOCK_TICKS_MONO);
 }
 
-/* A folder's absolute path, for consumerd lives elsewhere. Return: 0 or -ENAMETOOLONG, -errno. */
-static int make_absolute(const char *path, char *ret_path)
-{
-	char here[PATH_MAX];
-	int got;
-
-	if (*path == '/') {
-		got = snprintf(ret_path, PATH_MAX, "%s", path);
-	} else {
-		if (!getcwd(here, sizeof(here)))
-			return -errno;
-		got = snprintf(ret_path, PATH_MAX, "%s/%s", here, path);
-	}
-	return got < PATH_MAX ? 0 : -ENAMETOOLONG;
-}
-
-/* weft-DATE-TIME, with a number behind it where that is taken. */
-static void name_trace(char *ret_name, size_t size)
-{
-	time_t now = time(NULL);
-	struct tm local;
-	char stamp[32];
-
-	localtime_r(&now, &local);
-	strftime(stamp, sizeof(stamp), "weft-%Y%m%d-%H%M%S", &local);
-	snprintf(ret_name, size, "%s", stamp);
-	for (int i = 2; access(ret_name, F_OK) == 0 && i < 1000; i++)
-		snprintf(ret_name, size, "%s-%d", stamp, i);
-}
-
 static int choose_dir(struct recorder *recorder)
 {
 	char name[64];
@@ -100,10 +70,10 @@ static int choose_dir(struct recorder *recorder)
 	int ret;
 
 	if (!dir) {
-		name_trace(name, sizeof(name));
+		names_new("weft", name, sizeof(name));
 		dir = name;
 	}
-	ret = make_absolute(dir, recorder->dir);
+	ret = names_absolute(dir, recorder->dir);
 	if (ret < 0) {
 		log_error("record: cannot use %s: %s", dir, strerror(-ret));
 		return ret;
@@ -129,7 +99,7 @@ static int choose_backend(struct recorder *recorder)
 			 backend ? backend : "");
 		return 0;
 	}
-	if (make_absolute(colon + 1, file) < 0)
+	if (names_absolute(colon + 1, file) < 0)
 		return -ENAMETOOLONG;
 	got = snprintf(recorder->backend, sizeof(recorder->backend), "%.*s:%s",
 		       (int)(colon - backend), backend, file);
@@ -147,7 +117,7 @@ static void choose_preload(struct recorder *recorder, const char *file)
 		log_warning("record: no markers: no libmarker at %s; set WEFT_LIBMARKER", path);
 		return;
 	}
-	if (make_absolute(path, recorder->preload) < 0 || strpbrk(recorder->preload, " :")) {
+	if (names_absolute(path, recorder->preload) < 0 || strpbrk(recorder->preload, " :")) {
 		log_warning("record: no markers: ld.so takes no path with a space or colon: %s",
 			    path);
 		recorder->preload[0] = '\0';
@@ -193,7 +163,7 @@ static json_t *start_request(const struct recorder *recorder)
 
 	return json_pack(
 		"{s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:s, s:I, s:o, s:b, s:I, s:s, s:I, "
-		"s:I, s:I, s:I, s:b, s:I}",
+		"s:I, s:I, s:I, s:b, s:I, s:I, s:I}",
 		"command", "start", "dir", recorder->dir, "pid", (int)pid, "kernel",
 		options->kernel ? options->kernel : "default", "backend", recorder->backend,
 		"extra", text_array(options->extra), "markers", text_array(options->markers),
@@ -204,7 +174,8 @@ static json_t *start_request(const struct recorder *recorder)
 		recorder->bridge.why, "kernel_buffer", (json_int_t)options->kernel_buffer,
 		"rotate_bytes", (json_int_t)options->rotate_bytes, "rotate_ns",
 		(json_int_t)options->rotate_ns, "max_bytes", (json_int_t)options->max_bytes, "own",
-		options->is_own_only, "level_limit", (json_int_t)options->level_limit);
+		options->is_own_only, "level_limit", (json_int_t)options->level_limit, "keep_bytes",
+		(json_int_t)options->keep_bytes, "keep_ns", (json_int_t)options->keep_ns);
 }
 
 static void close_bridge(struct recorder *recorder)
@@ -709,6 +680,13 @@ const struct command command_record = {
 		"                         bytes (100M, 1G) or so long (30s, 10m, 1h); may be "
 		"repeated\n"
 		"      --max-size=SIZE    delete the oldest parts before there is more\n"
+		"      --snapshot[=SIZE|TIME]\n"
+		"                         a flight recorder: only the last SIZE or TIME is kept "
+		"(default:\n"
+		"                         30s, of at most 1G; may be repeated), and 'weft "
+		"snapshot' "
+		"writes\n"
+		"                         it as a trace of its own while the recording goes on\n"
 		"      --ring-size=SIZE   of each thread's ring (default: 4M)\n"
 		"      --kernel-buffer=SIZE\n"
 		"                         of kernel events, for each CPU and kind (default: 8M, or "
@@ -726,7 +704,8 @@ const struct command command_record = {
 		"or\n"
 		"'weft setup' once. Without, the markers are recorded.\n\n"
 		"  weft record -- player clip.mp4\n"
-		"  weft record -d 10 --kernel=sched,irq\n",
+		"  weft record -d 10 --kernel=sched,irq\n"
+		"  weft record --detach --snapshot=30s -o flight\n",
 	.runs_program = true,
 	.run = run,
 };

@@ -2,17 +2,14 @@
 /*
  * cmd-stop.c - `weft stop`: ends recordings in the background, or in another terminal.
  */
-#include <errno.h>
 #include <getopt.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdbool.h>
 
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/record-daemon.h"
 #include "cli/record-figures.h"
+#include "cli/record-running.h"
 #include "cli/rights.h"
 
 /* Ends one and waits until its trace is written. Return: the exit status. */
@@ -56,71 +53,22 @@ static int stop_all(struct daemon_link *link, const json_t *sessions)
 	return ret;
 }
 
-/* The recording into that folder, or NULL. */
-static const json_t *find_session(const json_t *sessions, const char *dir)
-{
-	char wanted[PATH_MAX], its[PATH_MAX];
-	const json_t *session;
-	size_t i;
-
-	if (!realpath(dir, wanted))
-		return NULL;
-	json_array_foreach(sessions, i, session)
-	{
-		if (realpath(figures_text(session, "dir"), its) && !strcmp(wanted, its))
-			return session;
-	}
-	return NULL;
-}
-
-static int say_ambiguous(const json_t *sessions)
-{
-	const json_t *session;
-	size_t i;
-
-	log_error("stop: %zu recordings are running; name one, or --all",
-		  json_array_size(sessions));
-	json_array_foreach(sessions, i, session)
-	{
-		fprintf(stderr, "  %s\n", figures_text(session, "dir"));
-	}
-	return CLI_ERROR;
-}
-
-/* @dir: NULL: the only one that is running. */
-static int stop_one(struct daemon_link *link, const json_t *sessions, const char *dir)
-{
-	const json_t *session = dir ? find_session(sessions, dir) : json_array_get(sessions, 0);
-
-	if (!dir && json_array_size(sessions) > 1)
-		return say_ambiguous(sessions);
-	if (session)
-		return stop_session(link, session);
-	if (dir)
-		log_error("stop: nothing is being recorded into %s; 'weft status' lists what is",
-			  dir);
-	else
-		log_error("stop: nothing is being recorded");
-	return CLI_ERROR;
-}
-
 static int stop(const char *dir, bool is_all)
 {
 	struct daemon_link link = {.fd = -1};
-	char why[512];
-	int ret = daemon_connect_running(&link, why, sizeof(why));
-	json_t *answer = NULL;
-	const json_t *sessions;
+	const json_t *sessions, *session;
+	json_t *answer;
+	int ret;
 
-	if (ret == 0) {
-		answer = daemon_ask(&link, json_pack("{s:s}", "command", "list"));
-	} else if (ret != -ENOENT) {
-		log_error("stop: %s", why);
+	if (running_list("stop", &link, &answer) < 0)
 		return CLI_ERROR;
-	}
-	/* One that does not run, or is about to end, records nothing. */
 	sessions = json_object_get(answer, "sessions");
-	ret = is_all ? stop_all(&link, sessions) : stop_one(&link, sessions, dir);
+	if (is_all) {
+		ret = stop_all(&link, sessions);
+	} else {
+		session = running_find("stop", sessions, dir, ", or --all");
+		ret = session ? stop_session(&link, session) : CLI_ERROR;
+	}
 	json_decref(answer);
 	daemon_disconnect(&link);
 	return ret;

@@ -99,9 +99,12 @@ int figures_say_kernel_ended(const char *command, const char *name, const json_t
 
 void figures_say_end(const char *name, const json_t *answer)
 {
-	char text[FIGURES_SIZE];
+	double kept = json_number_value(json_object_get(answer, "kept"));
+	char text[FIGURES_SIZE], end[64] = "";
 
 	figures_format(answer, text, sizeof(text));
-	fprintf(stderr, "%s: %s, clock ±%" PRIu64 " ns\n", name, text,
-		figures_count(answer, "clock_error_ns"));
+	if (kept > 0)
+		snprintf(end, sizeof(end), ", the last %.1f s kept", kept);
+	fprintf(stderr, "%s: %s, clock ±%" PRIu64 " ns%s\n", name, text,
+		figures_count(answer, "clock_error_ns"), end);
 }

@@ -16,6 +16,9 @@
 #include "consumerd/control.h"
 
 #define NS_PER_S 1000000000u
+/* Of --snapshot alone. */
+#define DEFAULT_KEEP_NS (30 * (uint64_t)NS_PER_S)
+#define DEFAULT_KEEP (1u << 30)
 
 static int add_pattern(const char **list, size_t *nr, const char *pattern)
 {
@@ -37,7 +40,8 @@ static bool parse_pid(const char *text, pid_t *ret_pid)
 }
 
 /* "1G" is a size, "10m" a time: units of time are small letters. Return: 0 or -EINVAL. */
-static int parse_rotate(const char *text, struct record_options *options)
+static int parse_size_or_time(const char *text, uint64_t least_size, uint64_t least_ns,
+			      uint64_t *size, uint64_t *ns)
 {
 	const char *unit = text + strspn(text, "0123456789.");
 	int ret;
@@ -45,11 +49,29 @@ static int parse_rotate(const char *text, struct record_options *options)
 	if (!*unit)
 		return -EINVAL; /* either? */
 	if (islower((unsigned char)*unit) && !strchr("kgt", *unit)) {
-		ret = parse_duration(text, NS_PER_S, &options->rotate_ns);
-		return ret < 0 || options->rotate_ns < CONTROL_MIN_ROTATE_NS ? -EINVAL : 0;
+		ret = parse_duration(text, NS_PER_S, ns);
+		return ret < 0 || *ns < least_ns ? -EINVAL : 0;
 	}
-	ret = parse_size(text, &options->rotate_bytes);
-	return ret < 0 || options->rotate_bytes < CONTROL_MIN_ROTATE ? -EINVAL : 0;
+	ret = parse_size(text, size);
+	return ret < 0 || *size < least_size ? -EINVAL : 0;
+}
+
+static int parse_rotate(const char *text, struct record_options *options)
+{
+	return parse_size_or_time(text, CONTROL_MIN_ROTATE, CONTROL_MIN_ROTATE_NS,
+				  &options->rotate_bytes, &options->rotate_ns);
+}
+
+/* @text: NULL: the default. */
+static int parse_snapshot(const char *text, struct record_options *options)
+{
+	if (!text) {
+		options->keep_ns = DEFAULT_KEEP_NS;
+		options->keep_bytes = DEFAULT_KEEP;
+		return 0;
+	}
+	return parse_size_or_time(text, CONTROL_MIN_KEEP, CONTROL_MIN_KEEP_NS, &options->keep_bytes,
+				  &options->keep_ns);
 }
 
 bool record_level_parse(const char *text, uint32_t *ret_limit)
@@ -126,6 +148,13 @@ static int take_option(struct record_options *options, char **argv, int option)
 					       "'%s' is no size for a trace (128K or more)",
 					       optarg);
 		return 0;
+	case 'S':
+		if (parse_snapshot(optarg, options) < 0)
+			return cli_usage_error(&command_record,
+					       "'%s' is no size (1M or more) or time (1s or more) "
+					       "to keep, such as 1G or 30s",
+					       optarg);
+		return 0;
 	case 'O':
 		options->is_own_only = true;
 		return 0;
@@ -170,6 +199,7 @@ int record_options_parse(int argc, char **argv, struct record_options *options)
 		{"duration", required_argument, NULL, 'd'},
 		{"rotate", required_argument, NULL, 'T'},
 		{"max-size", required_argument, NULL, 'M'},
+		{"snapshot", optional_argument, NULL, 'S'},
 		{"own", no_argument, NULL, 'O'},
 		{"detach", no_argument, NULL, 'D'},
 		{"ring-size", required_argument, NULL, 'r'},
@@ -190,6 +220,11 @@ int record_options_parse(int argc, char **argv, struct record_options *options)
 		options->argv = argv + optind;
 	if (options->argv && options->pid)
 		return cli_usage_error(&command_record, "-p and a program exclude each other");
+	if ((options->keep_bytes || options->keep_ns) &&
+	    (options->max_bytes || options->rotate_bytes || options->rotate_ns))
+		return cli_usage_error(&command_record,
+				       "--snapshot excludes --rotate and "
+				       "--max-size: it cuts and deletes by itself");
 	if (options->max_bytes && options->max_bytes / 2 < options->rotate_bytes)
 		return cli_usage_error(&command_record, "--max-size must hold two parts at least");
 	return 0;

@@ -22,6 +22,7 @@ struct record_options {
 	pid_t pid;				     /* 0: none */
 	uint64_t duration_ns, ring_size;	     /* 0: until the end; the default */
 	uint64_t rotate_bytes, rotate_ns, max_bytes; /* 0: not cut into parts; all of them kept */
+	uint64_t keep_bytes, keep_ns;		     /* a flight recorder's span; 0: all is kept */
 	uint64_t kernel_buffer;			     /* bytes per CPU; 0: by the memory there is */
 	bool is_own_only;			     /* root: its own programs' markers */
 	bool is_detached;			     /* weft-consumerd ends it, not this process */

@@ -17,10 +17,10 @@
 #include "cli/cli.h"
 
 static const struct command *const commands[] = {
-	&command_record, &command_status, &command_stop, &command_list,
-	&command_doctor, &command_setup,  &command_mark,
+	&command_record, &command_status, &command_snapshot, &command_stop,
+	&command_list,	 &command_doctor, &command_setup,    &command_mark,
 #ifdef WITH_VIEWER
-	&command_dump,	 &command_report, &command_why,	 &command_verify_order,
+	&command_dump,	 &command_report, &command_why,	     &command_verify_order,
 #endif
 };
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -74,18 +74,19 @@ _weft_values() {
 	dump--name) _weft_trace_markers ;;
 	record--marker | record-m) _weft_program_markers ;;
 	record--kernel) echo default all none sched irq softirq block timer workqueue signal syscall fault ;;
+	record--snapshot) echo 10s 30s 1m 100M 1G ;;
 	record--clock) echo ordered fast ;;
 	record--level) echo emerg alert crit err warning notice info debug ;;
 	record--backend) echo ftrace fake none ;;
 	record--pid | record-p | list*) compgen -A file -- "$3"; ps -eo pid= 2>/dev/null ;;
-	record--output | record-o) compgen -d -- "$3" ;;
+	record--output | record-o | snapshot--output | snapshot-o) compgen -d -- "$3" ;;
 	esac
 }
 
 # Options that take no value have no word behind them.
 _weft_takes_value() {
 	case $2 in
-	-o | -p | -e | -m | -d) [ "$1" = record ] || [ "$1" = why ] || [ "$1" = dump ] ;;
+	-o | -p | -e | -m | -d) [ "$1" = record ] || [ "$1" = snapshot ] || [ "$1" = why ] || [ "$1" = dump ] ;;
 	--*) "$_weft" "$1" --help 2>/dev/null | grep -qE -- "(^|[ [|])$2[= ][A-Z]" ;;
 	*) false ;;
 	esac
@@ -98,7 +99,7 @@ _weft_words() {
 		_weft_traces "$2"
 		;;
 	dump | why | verify-order) _weft_traces "$2" ;;
-	stop) _weft_recordings "$2" ;;
+	snapshot | stop) _weft_recordings "$2" ;;
 	setup) compgen -u -- "$2" ;;
 	list) _weft_values list "" "$2" ;;
 	record) compgen -c -- "$2"; compgen -f -- "$2" ;;

@@ -11,7 +11,7 @@ libconsumer_la_SOURCES = consumerd/announcement.c consumerd/announcement.h consu
 	consumerd/procfs.h consumerd/programs.c consumerd/programs.h consumerd/records.c \
 	consumerd/records.h consumerd/requests.c consumerd/requests.h consumerd/session-open.c \
 	consumerd/session-sink.c consumerd/session-sink.h consumerd/session.c \
-	consumerd/session.h consumerd/source.c consumerd/source.h consumerd/statedump.c \
+	consumerd/session.h consumerd/snapshot.c consumerd/snapshot.h consumerd/source.c consumerd/source.h consumerd/statedump.c \
 	consumerd/statedump.h consumerd/wish.c consumerd/wish.h
 libconsumer_la_CPPFLAGS = $(AM_CPPFLAGS) $(URCU_CFLAGS) $(JANSSON_CFLAGS)
 libconsumer_la_LIBADD = libbridge.la libringread.la libtrace.la libbase.la $(URCU_LIBS) \
@@ -32,7 +32,7 @@ tests_system_record_numbers_SOURCES = tests/system/record-numbers.c
 tests_system_record_numbers_LDADD = -lpthread
 dist_check_SCRIPTS += tests/system/test-background.sh tests/system/test-consumerd.sh \
 	tests/system/test-namespaces.sh tests/system/test-parts.sh \
-	tests/system/test-record.sh tests/system/test-users.sh
+	tests/system/test-record.sh tests/system/test-snapshot.sh tests/system/test-users.sh
 
 UNIT_TESTS += tests/unit/test-floor
 tests_unit_test_floor_SOURCES = tests/unit/test-floor.c tests/unit/producer.h

@@ -706,13 +706,14 @@ struct part_begin {
 	struct session *session;
 	struct trace_writer *next;
 	uint32_t number;
+	uint64_t from_ns;
 };
 
 static int run_next_part(struct collector *collector, void *arg)
 {
 	struct part_begin *begin = arg;
 	struct program *program;
-	int ret = session_next_part(begin->session, begin->next, begin->number);
+	int ret = session_next_part(begin->session, begin->next, begin->number, begin->from_ns);
 
 	if (ret < 0)
 		return ret;
@@ -725,9 +726,14 @@ static int run_next_part(struct collector *collector, void *arg)
 }
 
 int collector_next_part(struct collector *collector, struct session *session,
-			struct trace_writer *next, uint32_t number)
+			struct trace_writer *next, uint32_t number, uint64_t from_ns)
 {
-	struct part_begin begin = {.session = session, .next = next, .number = number};
+	struct part_begin begin = {
+		.session = session,
+		.next = next,
+		.number = number,
+		.from_ns = from_ns,
+	};
 
 	return call(collector, run_next_part, &begin);
 }

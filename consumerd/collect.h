@@ -73,11 +73,10 @@ void collector_tell_missing(struct collector *collector, const char *sentence);
 
 /**
  * collector_next_part() - has a session go on in another part, between two rounds.
- * @next: taken over on success
- * Return: as session_next_part().
+ * Arguments and return: as session_next_part().
  */
 int collector_next_part(struct collector *collector, struct session *session,
-			struct trace_writer *next, uint32_t number);
+			struct trace_writer *next, uint32_t number, uint64_t from_ns);
 
 /* What the control thread has read of the machine's state, into the session's present part. */
 void collector_dump(struct collector *collector, struct session *session, struct statedump *dump);

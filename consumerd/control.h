@@ -8,17 +8,26 @@
  *	 "backend":"ftrace|fake:/abs/FILE|", "extra":["drm:*"], "markers":["player:*"],
  *	 "clock":"ordered|fast", "ring_size":4194304, "argv":"player clip.mp4", "detach":false,
  *	 "own":false, "kernel_buffer":8388608, "duration_ns":0, "no_bridge":"...",
- *	 "rotate_bytes":0, "rotate_ns":0, "max_bytes":0, "level_limit":0}
+ *	 "rotate_bytes":0, "rotate_ns":0, "max_bytes":0, "level_limit":0,
+ *	 "keep_bytes":0, "keep_ns":0}
  *	-> {"ok":true, "session":1, "backend":"ftrace", "clock":"tsc-ordered", "missing":"...",
  *	    "others":"..."}                            when everything is on
  *	{"command":"status", "session":1}
  *	-> {"ok":true, "session":1, "state":"recording", "dir":..., "pid":..., "queued":...,
  *	    "events":..., "discarded":..., "bytes":..., "late":..., "seconds":...,
- *	    "problem":"No space left", "programs":..., "others":"..."}
+ *	    "problem":"No space left", "programs":..., "others":"...", "kept":seconds, or 0: all}
  *	   state "ended", and as stop answers: another connection has stopped it
  *	{"command":"stop", "session":1}
  *	-> as status, without programs, state "ended", with "clock_error_ns"; when the trace is
  *	   written. Any connection may stop any session
+ *	{"command":"snapshot", "session":1, "last_ns":0}
+ *	-> {"ok":true, "state":"writing"} until it is, or "waiting" while another connection has
+ *	   one made; to be asked again. Then
+ *	   {"ok":true, "state":"ready", "dir":"/abs/DIR/.snapshot", "recording":"/abs/DIR",
+ *	    "events":..., "discarded":..., "bytes":..., "seconds":..., "begin_ns":..., "end_ns":...}
+ *	   A trace of the last parts, with all that was recorded before the first question and at
+ *	   least "last_ns" of it; 0: all there is. The client's to rename; what is still there at
+ *	   its connection's end is deleted
  *	{"command":"list"}
  *	-> {"ok":true, "pid":..., "memory":bytes resident, "sessions":[as status, "detached":false],
  *	    "programs":[{"pid":..., "uid":..., "comm":..., "events":..., "refused":...,
@@ -53,6 +62,10 @@
 /* "rotate_bytes", "max_bytes": at least. "max_bytes" holds two parts at least. */
 #define CONTROL_MIN_ROTATE (64u << 10)
 #define CONTROL_MIN_ROTATE_NS 100000000u
+
+/* "keep_bytes", "keep_ns": at least. A flight recorder keeps the last of that. */
+#define CONTROL_MIN_KEEP (1u << 20)
+#define CONTROL_MIN_KEEP_NS 1000000000u
 
 /* "kernel_buffer": bytes for each CPU, between these. */
 #define CONTROL_MIN_KERNEL_BUFFER (4u << 10)

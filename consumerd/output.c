@@ -283,12 +283,19 @@ static void close_writer(struct output *output, uint64_t now_ns)
 	look_at_close(output, closing);
 }
 
+bool output_is_closing(const struct output *output)
+{
+	for (size_t i = 0; i < NR_CLOSINGS; i++)
+		if (output->closings[i].is_under_way)
+			return true;
+	return false;
+}
+
 int output_swap(struct output *output, struct trace_writer *next)
 {
 	look_at_closes(output);
-	for (size_t i = 0; i < NR_CLOSINGS; i++)
-		if (output->closings[i].is_under_way)
-			return -EBUSY;
+	if (output_is_closing(output))
+		return -EBUSY;
 	close_writer(output, output->last_ns);
 	output->writer = next;
 	output->markers.writer = NULL;

@@ -73,6 +73,9 @@ void output_flush(struct output *output);
 /* Counts as of now, of all its traces; takes note of what could not be written. */
 struct trace_writer_totals output_totals(struct output *output);
 
+/* Is a trace that was given up still being closed, as of the last output_totals()? */
+bool output_is_closing(const struct output *output);
+
 /**
  * output_swap() - goes on in another trace; between two emissions.
  * @next: a writer with the same class set and queue; taken over on success

@@ -18,6 +18,7 @@
 
 #include "consumerd/control.h"
 #include "consumerd/parts.h"
+#include "consumerd/snapshot.h"
 
 #define MAX_TEXTS 64
 #define NS_PER_MS 1000000u
@@ -113,6 +114,8 @@ static const char *read_start(const json_t *request, struct session_config *conf
 	json_int_t rotate_bytes = json_integer_value(json_object_get(request, "rotate_bytes"));
 	json_int_t rotate_ns = json_integer_value(json_object_get(request, "rotate_ns"));
 	json_int_t max_bytes = json_integer_value(json_object_get(request, "max_bytes"));
+	json_int_t keep_bytes = json_integer_value(json_object_get(request, "keep_bytes"));
+	json_int_t keep_ns = json_integer_value(json_object_get(request, "keep_ns"));
 	json_int_t level_limit = json_integer_value(json_object_get(request, "level_limit"));
 
 	*config = (struct session_config){
@@ -128,6 +131,8 @@ static const char *read_start(const json_t *request, struct session_config *conf
 		.rotate_bytes = (uint64_t)rotate_bytes,
 		.rotate_ns = (uint64_t)rotate_ns,
 		.max_bytes = (uint64_t)max_bytes,
+		.keep_bytes = (uint64_t)keep_bytes,
+		.keep_ns = (uint64_t)keep_ns,
 		.level_limit = (uint32_t)level_limit,
 		.extra = extra,
 		.markers = markers,
@@ -144,6 +149,9 @@ static const char *read_start(const json_t *request, struct session_config *conf
 	    !is_none_or_above(rotate_ns, CONTROL_MIN_ROTATE_NS) ||
 	    !is_none_or_above(max_bytes, 2 * (rotate_bytes ? rotate_bytes : CONTROL_MIN_ROTATE)))
 		return "\"rotate_bytes\", \"rotate_ns\" or \"max_bytes\" is out of range";
+	if (!is_none_or_above(keep_bytes, CONTROL_MIN_KEEP) ||
+	    !is_none_or_above(keep_ns, CONTROL_MIN_KEEP_NS))
+		return "\"keep_bytes\" or \"keep_ns\" is out of range";
 	if (level_limit < 0 || level_limit > 8)
 		return "\"level_limit\" is out of range";
 	if (!texts_of(request, "extra", extra) || !texts_of(request, "markers", markers))
@@ -285,6 +293,15 @@ static double seconds_into(const struct session *session, uint64_t ns)
 	return ns > session->on_ns ? (double)(ns - session->on_ns) / 1e9 : 0;
 }
 
+/* What is left of a recording whose oldest parts were deleted; 0: all of it. */
+static double kept_seconds(const struct session *session, uint64_t end_ns)
+{
+	const struct session_parts *parts = &session->parts;
+	uint64_t begin_ns = parts->there.items[0].begin_ns;
+
+	return parts->oldest > 1 && end_ns > begin_ns ? (double)(end_ns - begin_ns) / 1e9 : 0;
+}
+
 /* The figures that status and stop share. */
 static json_t *figures(const struct session *session, uint64_t end_ns)
 {
@@ -294,9 +311,9 @@ static json_t *figures(const struct session *session, uint64_t end_ns)
 
 	describe_problem(session, problem, sizeof(problem));
 	return json_pack(
-		"{s:b, s:i, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:s, s:b, s:I, s:f, s:f}", "ok",
-		1, "session", (int)session->number, "dir", session->dir, "pid", (int)session->pid,
-		"queued", (json_int_t)figure(&stats->queued), "events",
+		"{s:b, s:i, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:f, s:s, s:b, s:I, s:f, s:f, s:f}",
+		"ok", 1, "session", (int)session->number, "dir", session->dir, "pid",
+		(int)session->pid, "queued", (json_int_t)figure(&stats->queued), "events",
 		(json_int_t)figure(&stats->events), "discarded",
 		(json_int_t)figure(&stats->discarded), "bytes", (json_int_t)figure(&stats->bytes),
 		"late", (json_int_t)figure(&stats->late), "seconds", seconds, "problem", problem,
@@ -304,7 +321,8 @@ static json_t *figures(const struct session *session, uint64_t end_ns)
 		(int)atomic_load_explicit(&stats->has_kernel_ended, memory_order_relaxed), "lost",
 		(json_int_t)figure(&stats->lost), "lost_begin",
 		seconds_into(session, figure(&stats->lost_begin_ns)), "lost_end",
-		seconds_into(session, figure(&stats->lost_end_ns)));
+		seconds_into(session, figure(&stats->lost_end_ns)), "kept",
+		kept_seconds(session, end_ns));
 }
 
 static json_t *answer_status(struct recordings *recordings, const json_t *request)
@@ -384,6 +402,48 @@ static json_t *answer_stop(struct recordings *recordings, const json_t *request,
 static bool is_cut(const struct recording *recording)
 {
 	return recording->session && recording->session->parts.number;
+}
+
+/* Bytes, events and time of a trace that is ready. */
+static json_t *snapshot_figures(const struct session *session)
+{
+	const struct snapshot *snapshot = &session->parts.snapshot;
+	double seconds = (double)(snapshot->end_ns - snapshot->begin_ns) / 1e9;
+
+	return json_pack("{s:b, s:s, s:s+, s:s, s:I, s:I, s:I, s:f, s:I, s:I}", "ok", 1, "state",
+			 "ready", "dir", session->dir, "/" SNAPSHOT_FOLDER, "recording",
+			 session->dir, "events", (json_int_t)snapshot->events, "discarded",
+			 (json_int_t)snapshot->discarded, "bytes", (json_int_t)snapshot->bytes,
+			 "seconds", seconds, "begin_ns", (json_int_t)snapshot->begin_ns, "end_ns",
+			 (json_int_t)snapshot->end_ns);
+}
+
+/* A client asks again until it is ready. */
+static json_t *answer_snapshot(struct recordings *recordings, const json_t *request, int fd)
+{
+	struct recording *recording = recording_of(recordings, request);
+	json_int_t last_ns = json_integer_value(json_object_get(request, "last_ns"));
+	const struct snapshot *snapshot;
+	char text[160];
+
+	if (!recording || !recording->session)
+		return failure("there is no such session");
+	if (!is_cut(recording))
+		return failure("it is not cut into parts, of which a snapshot is made; record "
+			       "with --snapshot or --rotate");
+	if (!snapshot_ask(recording->session, fd, last_ns > 0 ? (uint64_t)last_ns : 0))
+		return json_pack("{s:b, s:s}", "ok", 1, "state", "waiting");
+	snapshot = &recording->session->parts.snapshot;
+	if (snapshot->state == SNAPSHOT_READY)
+		return snapshot_figures(recording->session);
+	if (snapshot->state != SNAPSHOT_FAILED)
+		return json_pack("{s:b, s:s}", "ok", 1, "state", "writing");
+	if (recording->session->is_dir_lost)
+		snprintf(text, sizeof(text), "the recording's folder was removed or replaced");
+	else
+		snprintf(text, sizeof(text), "cannot write it into the recording's folder: %s",
+			 strerror(-snapshot->error));
+	return failure(text);
 }
 
 int requests_watch(const struct recordings *recordings, int *ret_fds)
@@ -504,6 +564,8 @@ json_t *requests_answer(struct recordings *recordings, const json_t *request, in
 		return answer_status(recordings, request);
 	if (!strcmp(command, "stop"))
 		return answer_stop(recordings, request, fd);
+	if (!strcmp(command, "snapshot"))
+		return answer_snapshot(recordings, request, fd);
 	if (!strcmp(command, "list"))
 		return answer_list(recordings);
 	return failure("no such command");
@@ -525,6 +587,8 @@ void requests_disconnect(struct recordings *recordings, int fd)
 	for (uint32_t i = recordings->nr; i-- > 0;) {
 		struct recording *recording = &recordings->items[i];
 
+		if (recording->session)
+			snapshot_disconnect(recording->session, fd);
 		if (recording->starter_fd == fd && recording->session)
 			take_back(recordings, recording);
 		else if (recording->owner_fd == fd)

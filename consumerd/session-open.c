@@ -6,7 +6,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/copy-tree.h"
 #include "consumerd/parts.h"
 #include "consumerd/session-sink.h"
 #include "consumerd/session.h"
@@ -227,6 +227,8 @@ static void write_header(struct session *session, const struct session_config *c
 		.command_pid = config->pid,
 		.part = session->parts.number,
 		.has_host_ids = session->backend != &backend_fake,
+		.keep_bytes = config->keep_bytes,
+		.keep_ns = config->keep_ns,
 		/* A script has times of its own. */
 		.begin_ns = is_scripted ? 0 : config->first->monotonic_ns,
 	};
@@ -273,6 +275,8 @@ static char **copy_texts(const char *const *texts)
 
 static int copy_config(struct session *session, const struct session_config *config)
 {
+	int ret;
+
 	session->dir = strdup(config->dir);
 	session->clock_name = strdup(clock_name(config));
 	session->patterns = copy_texts(config->markers);
@@ -282,27 +286,22 @@ static int copy_config(struct session *session, const struct session_config *con
 	session->is_fast_clock = config->is_fast_clock;
 	session->is_own_only = config->is_own_only;
 	session->ring_size = config->ring_size;
-	parts_init(&session->parts, config);
 	session->begin_ticks = session->drain_now = config->first->ticks;
 	session->begin_ns = config->first->monotonic_ns;
+	ret = parts_init(&session->parts, config);
 	session->merge = merge_create();
 	session->classes = class_set_create();
-	if (!session->dir || !session->clock_name || !session->patterns || !session->merge ||
-	    !session->classes)
+	if (ret < 0 || !session->dir || !session->clock_name || !session->patterns ||
+	    !session->merge || !session->classes)
 		return -ENOMEM;
 	return config->write_ahead ? write_queue_create(config->write_ahead, &session->queue) : 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
-{
-	return remove(path);
 }
 
 void session_remove_trace(const char *dir)
 {
 	/* It needs memory, and the lack of that may be why we are here. */
 	for (int i = 0; i < REMOVE_TRIES; i++)
-		if (nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT)
+		if (remove_tree(dir) == 0)
 			return;
 }
 

@@ -311,15 +311,17 @@ static int tell_all(struct session *session)
 	return session->limit < session->told_until ? -EBUSY : 0;
 }
 
-int session_next_part(struct session *session, struct trace_writer *next, uint32_t number)
+int session_next_part(struct session *session, struct trace_writer *next, uint32_t number,
+		      uint64_t from_ns)
 {
 	const struct clock_map *map = session->output.clock_borrow;
 	uint64_t begin_ns = clock_map_ns(map, session->limit);
+	struct trace_writer_totals totals;
 	int ret = tell_all(session);
 
 	if (ret < 0)
 		return ret;
-	if (begin_ns <= session->dump_ns)
+	if (begin_ns <= session->dump_ns || begin_ns < from_ns)
 		return -EBUSY;
 	trace_writer_clock_error(session->output.writer, map->error_ns);
 	ret = output_swap(&session->output, next);
@@ -327,12 +329,16 @@ int session_next_part(struct session *session, struct trace_writer *next, uint32
 		return ret;
 	session->header.part = number;
 	session->header.begin_ns = begin_ns;
+	session->header.recording_begin_ns = session->begin_ns;
 	output_sidecar(&session->output, sidecar_format_header(&session->header));
 	session_anchor(session, &map->last, map->nr - 1);
 	if (session->is_telling_all)
 		session->backend->tell_all(session->backend_self, false);
 	session->is_telling_all = false;
 	session_publish_stats(session);
+	totals = output_totals(&session->output);
+	session->part = (struct session_part){
+		.begin_ns = begin_ns, .events = totals.events, .discarded = totals.discarded};
 	return 0;
 }
 
@@ -355,6 +361,9 @@ void session_publish_stats(struct session *session)
 				      trace_writer_totals(session->output.writer).bytes,
 				      memory_order_relaxed);
 	atomic_store_explicit(&session->stats.queued, session->queued, memory_order_relaxed);
+	/* Release pairs with the acquire in snapshot_step(): the part is written before. */
+	atomic_store_explicit(&session->stats.is_closing, output_is_closing(&session->output),
+			      memory_order_release);
 	atomic_store_explicit(&session->stats.error,
 			      session->output.error ? session->output.error : session->drain_error,
 			      memory_order_relaxed);

@@ -35,6 +35,7 @@ struct session_config {
 	bool is_fast_clock;
 	bool is_own_only; /* markers of our own user's programs, not of others' */
 	uint64_t rotate_bytes, rotate_ns, max_bytes; /* as struct session_parts; 0: none */
+	uint64_t keep_bytes, keep_ns; /* a flight recorder keeps the last of that; 0: all */
 	uint64_t ring_size;			     /* bytes per thread; 0: the default */
 	uint64_t kernel_buffer;			     /* bytes per CPU; 0: the backend's default */
 	const char *const *extra;		     /* NULL-terminated, or NULL */
@@ -56,6 +57,7 @@ struct session_stats {
 	_Atomic uint64_t lost, lost_begin_ns, lost_end_ns; /* not written, and when that was */
 	_Atomic int error;
 	_Atomic bool has_kernel_ended; /* before the recording did */
+	_Atomic bool is_closing;       /* a part that was left is not written to its end yet */
 };
 
 /* A source that takes longer than its due: see floor_effective(). */
@@ -69,18 +71,45 @@ struct session_stream {
 	struct floor floor;
 };
 
+/* A part, and what the recording had come to before it. */
+struct session_part {
+	uint64_t begin_ns; /* nothing in it is earlier */
+	uint64_t events, discarded;
+	uint64_t bytes; /* of one that is closed; 0: not known yet */
+};
+
+/* The last parts as a trace of its own, for one client at a time (consumerd/snapshot.h). */
+enum snapshot_state {
+	SNAPSHOT_NONE,
+	SNAPSHOT_CUTTING, /* the part under way is to end */
+	SNAPSHOT_CLOSING, /* it has ended, and is being written */
+	SNAPSHOT_READY,	  /* the trace is there, for the client to take away */
+	SNAPSHOT_FAILED,
+};
+struct snapshot {
+	enum snapshot_state state;
+	int owner_fd;	      /* the client's connection */
+	uint64_t asked_ns;    /* what was recorded by then is in it */
+	uint64_t last_ns;     /* it holds at least so much; 0: all there is */
+	uint32_t first, last; /* its parts */
+	uint64_t begin_ns, end_ns, events, discarded, bytes;
+	int error;
+};
+
 /* The parts that a trace is cut into; the control thread's. */
 struct session_parts {
 	uint64_t rotate_bytes, rotate_ns; /* when a part is full; 0: by that, never */
 	uint64_t max_bytes;		  /* of all parts; 0: no limit */
+	uint64_t keep_ns;		  /* the last of that is kept, what is older goes; 0: all */
 	uint32_t number;		  /* of the part under way, from 1; 0: it is not cut */
 	uint32_t oldest;		  /* the first that is still there */
 	uint64_t begun_ns, retry_ns;
 	struct trace_writer *next; /* ready, and not yet taken */
 	struct {
-		uint64_t *items; /* bytes by number, less 1; 0: not known yet */
+		struct session_part *items; /* from the oldest one to the one under way */
 		size_t nr, capacity;
-	} sizes;
+	} there;
+	struct snapshot snapshot;
 };
 
 /* What one user's programs have cost a session in classes: new ones, the large as several. */
@@ -143,6 +172,7 @@ struct session {
 	int64_t realtime_offset_ns;
 	bool has_statedump, has_state_events;
 	uint64_t dump_ns; /* of the latest state dump: no other part may begin before it */
+	struct session_part part; /* the one that was begun last; read by who had it begun */
 	struct session_parts parts;
 
 	/* The control thread's: the trace's folder, and what became of it. */
@@ -225,10 +255,12 @@ void session_break(struct session *session, const struct clock_break *item);
 /**
  * session_next_part() - goes on in another part, from the present limit on.
  * @next: made with the session's classes and queue; taken over on success
- * Return: 0; -EBUSY: not yet: the part before is still being closed, or reaches beyond the limit,
- * or what is queued leaves names to it.
+ * @from_ns: what is earlier is to be in the parts before; 0: wherever it falls
+ * Return: 0, and session->part tells of it; -EBUSY: not yet: the part before is still being closed,
+ * or reaches beyond the limit, or what is queued leaves names to it.
  */
-int session_next_part(struct session *session, struct trace_writer *next, uint32_t number);
+int session_next_part(struct session *session, struct trace_writer *next, uint32_t number,
+		      uint64_t from_ns);
 
 /* Brings `stats` up to date. */
 void session_publish_stats(struct session *session);

@@ -18,18 +18,23 @@ static int64_t start_by_sidecar(const char *path)
 {
 	struct sidecar sidecar;
 	int64_t start = INT64_MIN;
+	uint64_t begin_ns;
 
 	if (sidecar_load(path, &sidecar) < 0)
 		return start;
-	if (sidecar.header.begin_ns && sidecar.anchors.nr)
+	/* The oldest part that is left may have begun long after its recording. */
+	begin_ns = sidecar.header.recording_begin_ns ? sidecar.header.recording_begin_ns
+						     : sidecar.header.begin_ns;
+	if (begin_ns && sidecar.anchors.nr)
 		start = sidecar.anchors.items[0].realtime_ns +
-			(int64_t)(sidecar.header.begin_ns - sidecar.anchors.items[0].monotonic_ns);
+			(int64_t)(begin_ns - sidecar.anchors.items[0].monotonic_ns);
 	sidecar_fini(&sidecar);
 	return start;
 }
 
 /* The folder of its first part, where @name was cut into parts; else @name itself. */
-static bool find_first_part(const char *folder, const char *name, char *ret_path, size_t size)
+static bool find_first_part(const char *folder, const char *name, char *ret_path, size_t size,
+			    bool *ret_is_cut)
 {
 	struct dirent **names;
 	int dir_fd, nr;
@@ -47,7 +52,24 @@ static bool find_first_part(const char *folder, const char *name, char *ret_path
 	fits = !nr ||
 	       snprintf(ret_path, size, "%s/%s/%s", folder, name, names[0]->d_name) < (int)size;
 	directory_free_names(names, nr);
+	*ret_is_cut = nr > 0;
 	return fits;
+}
+
+/* When a snapshot was taken, which is later than when its first part began. */
+static bool snapshot_time(const char *folder, const char *name, int64_t *ret_start)
+{
+	struct sidecar sidecar;
+	char path[PATH_MAX];
+	bool is_snapshot;
+
+	if (snprintf(path, sizeof(path), "%s/%s/weft/sidecar", folder, name) >= (int)sizeof(path) ||
+	    sidecar_load(path, &sidecar) < 0)
+		return false;
+	is_snapshot = sidecar.snapshot.ns != 0;
+	*ret_start = sidecar.snapshot.realtime_ns;
+	sidecar_fini(&sidecar);
+	return is_snapshot;
 }
 
 /* When the trace in @dir was made. Return: false where there is none. */
@@ -56,13 +78,16 @@ static bool trace_start(const char *folder, const char *name, int64_t *ret_start
 	static const char *const files[] = {"weft/sidecar", "kernel/metadata", "user/metadata"};
 	char path[PATH_MAX], first[PATH_MAX];
 	struct stat st;
+	bool is_cut;
 
-	if (!find_first_part(folder, name, first, sizeof(first)))
+	if (!find_first_part(folder, name, first, sizeof(first), &is_cut))
 		return false;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		if (snprintf(path, sizeof(path), "%s/%s", first, files[i]) >= (int)sizeof(path) ||
 		    stat(path, &st) < 0)
 			continue;
+		if (is_cut && snapshot_time(folder, name, ret_start))
+			return true;
 		*ret_start = i == 0 ? start_by_sidecar(path) : INT64_MIN;
 		if (*ret_start == INT64_MIN)
 			*ret_start = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;

@@ -142,7 +142,8 @@ static int join_sidecars(struct trace_reader *reader)
 			ret = note_missing_part(reader, reader->parts.items[i - 1],
 						reader->parts.items[i]);
 	}
-	if (reader->parts.items[0]->number > 1) {
+	/* A flight recorder was not to keep them. */
+	if (reader->parts.items[0]->number > 1 && !header->keep_ns && !header->keep_bytes) {
 		size_t used = strlen(header->missing);
 
 		snprintf(header->missing + used, sizeof(header->missing) - used,
@@ -150,6 +151,24 @@ static int join_sidecars(struct trace_reader *reader)
 			 used ? "; " : "", reader->parts.items[0]->number - 1);
 	}
 	return ret;
+}
+
+/* What the folder of parts is, where it tells: a snapshot. */
+static int read_snapshot(struct trace_reader *reader, const char *dir)
+{
+	struct sidecar sidecar;
+	char path[PATH_MAX];
+	int ret;
+
+	if (!reader->parts.items[0]->number ||
+	    snprintf(path, sizeof(path), "%s/weft/sidecar", dir) >= (int)sizeof(path))
+		return 0;
+	ret = sidecar_load(path, &sidecar);
+	if (ret < 0)
+		return ret == -ENOMEM ? ret : 0;
+	reader->sidecar.snapshot = sidecar.snapshot;
+	sidecar_fini(&sidecar);
+	return 0;
 }
 
 static int stream_next(void *self, struct trace_event *ret_event)
@@ -318,6 +337,8 @@ static int open_all(struct trace_reader *reader, const char *dir)
 	close(dir_fd);
 	if (ret == 0)
 		ret = join_sidecars(reader);
+	if (ret == 0)
+		ret = read_snapshot(reader, dir);
 	if (ret == 0)
 		ret = list_classes(reader);
 	return ret == 0 ? start_merge(reader, 0) : ret;

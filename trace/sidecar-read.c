@@ -70,8 +70,11 @@ static int load_header(struct sidecar *sidecar, const json_t *object)
 	get_text(object, "missing", header->missing);
 	header->nr_cpus = get_i32(object, "nr_cpus", 0);
 	header->part = get_u32(object, "part");
+	header->keep_ns = get_u64(object, "keep_ns");
+	header->keep_bytes = get_u64(object, "keep_bytes");
 	header->has_host_ids = json_is_true(json_object_get(object, "host_ids"));
 	header->begin_ns = get_u64(object, "begin_ns");
+	header->recording_begin_ns = get_u64(object, "recording_begin_ns");
 	return 0;
 }
 
@@ -235,6 +238,14 @@ static int load_break(struct sidecar *sidecar, const json_t *object)
 	return 0;
 }
 
+static int load_snapshot(struct sidecar *sidecar, const json_t *object)
+{
+	sidecar->snapshot.ns = get_u64(object, "ns");
+	sidecar->snapshot.realtime_ns = get_int(object, "realtime_ns", 0);
+	get_text(object, "recording", sidecar->snapshot.recording);
+	return 0;
+}
+
 static int load_end(struct sidecar *sidecar, const json_t *object)
 {
 	sidecar->has_end = true;
@@ -250,7 +261,7 @@ static const struct {
 	{"map", load_map},	   {"irq", load_irq},		{"missing", load_missing},
 	{"device", load_device},   {"loss", load_loss},		{"anchor", load_anchor},
 	{"segment", load_segment}, {"clock_break", load_break}, {"end", load_end},
-	{"problem", load_problem},
+	{"problem", load_problem}, {"snapshot", load_snapshot},
 };
 
 static int load_line(struct sidecar *sidecar, const char *line, size_t size)

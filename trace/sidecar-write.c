@@ -57,8 +57,14 @@ char *sidecar_format_header(const struct sidecar_header *header)
 	json_i64(json, "nr_cpus", header->nr_cpus);
 	if (header->part)
 		json_u64(json, "part", header->part);
+	if (header->keep_ns)
+		json_u64(json, "keep_ns", header->keep_ns);
+	if (header->keep_bytes)
+		json_u64(json, "keep_bytes", header->keep_bytes);
 	json_bool(json, "host_ids", header->has_host_ids);
 	json_u64(json, "begin_ns", header->begin_ns);
+	if (header->recording_begin_ns)
+		json_u64(json, "recording_begin_ns", header->recording_begin_ns);
 	return line_end(&line);
 }
 
@@ -235,6 +241,19 @@ char *sidecar_format_deleted_part(uint32_t number, uint64_t ns)
 		return NULL;
 	json_u64(json, "ns", ns);
 	json_u64(json, "part", number);
+	return line_end(&line);
+}
+
+char *sidecar_format_snapshot(const struct sidecar_snapshot *snapshot)
+{
+	struct line line;
+	struct json_writer *json = line_begin(&line, "snapshot");
+
+	if (!json)
+		return NULL;
+	json_u64(json, "ns", snapshot->ns);
+	json_i64(json, "realtime_ns", snapshot->realtime_ns);
+	json_string_n(json, "recording", snapshot->recording, sizeof(snapshot->recording));
 	return line_end(&line);
 }
 

@@ -29,7 +29,10 @@ struct sidecar_header {
 	int nr_cpus;
 	uint32_t part;	   /* of a recording cut into parts, from 1; 0: it is whole */
 	bool has_host_ids; /* markers carry the host's ids, not those of a namespace */
+	uint64_t keep_ns, keep_bytes; /* a flight recorder kept the last of that only; 0: all */
 	uint64_t begin_ns;
+	uint64_t recording_begin_ns; /* of a part: when the first one began, or would have; 0: as
+					begin_ns */
 };
 
 /* A thread, as /proc or its own events told: at start, when it appears, when it is renamed. */
@@ -73,12 +76,19 @@ struct sidecar_problem { /* what went wrong while it was recorded */
 	uint64_t ns;
 	char text[160];
 };
+/* The trace holds the last parts of a recording, which may have gone on. */
+struct sidecar_snapshot {
+	uint64_t ns; /* when it was asked for; 0: it is no snapshot */
+	int64_t realtime_ns;
+	char recording[256]; /* the folder */
+};
 struct sidecar_anchor {
 	struct clock_anchor anchor;
 };
 
 struct sidecar {
 	struct sidecar_header header;
+	struct sidecar_snapshot snapshot;
 	bool has_end; /* the recorder closed it: nothing is missing at the tail */
 	struct {
 		struct sidecar_thread *items;
@@ -141,6 +151,7 @@ char *sidecar_format_break(const struct clock_break *item);
 /* What turned out at @ns not to be recorded, and why; read into the header's `missing`. */
 char *sidecar_format_missing(uint64_t ns, const char *sentence);
 char *sidecar_format_deleted_part(uint32_t number, uint64_t ns);
+char *sidecar_format_snapshot(const struct sidecar_snapshot *snapshot);
 char *sidecar_format_end(uint64_t end_ns, uint64_t events, uint64_t discarded,
 			 uint32_t clock_error_ns);
 

@@ -6,8 +6,8 @@
 #	is_consecutive TRACE [THREAD]    there are some, and none between them is missing
 
 steps() {
-	"$WEFT" dump --json "$1" | jq -r --argjson thread "${2:-0}" \
-		'select(.name == "numbers:step" and .fields.thread == $thread) | .fields.number'
+	"$WEFT" dump --json --name numbers:step "$1" | jq -r --argjson thread "${2:-0}" \
+		'select(.fields.thread == $thread) | .fields.number'
 }
 
 is_run() {

@@ -93,6 +93,7 @@ mkdir -m 700 run
 is "nor for weft stop, while nothing is recorded" "$(complete_line 'weft stop ')" ""
 "$WEFT" record --kernel=none --detach -d 20 -o under-way 2>/dev/null
 is "weft stop is offered what is being recorded" "$(complete_line 'weft stop ')" under-way
+is "so is weft snapshot" "$(complete_line 'weft snapshot ')" under-way
 "$WEFT" stop under-way 2>/dev/null
 ok "behind -- programs are offered" grep -qx true <(complete_line 'weft record -- tru')
 done_testing

@@ -41,7 +41,10 @@ static const struct sidecar_header header = {
 	.command_pid = 812,
 	.missing = "faults: no rights",
 	.nr_cpus = 2,
+	.keep_ns = 30000000000,
+	.keep_bytes = 1 << 30,
 	.begin_ns = 123456789012345,
+	.recording_begin_ns = 123456789012000,
 };
 static const struct sidecar_thread thread = {.ns = 5,
 					     .tid = 812,
@@ -71,6 +74,7 @@ static void write_all(void)
 	struct sidecar_irq irq = {36, "virtio1-req.0", "0000:00:02.0"};
 	struct sidecar_device device = {254, 0, "vda"};
 	struct sidecar_loss loss = {"cpu1", 10, 20, 17};
+	struct sidecar_snapshot snapshot = {77, -88, "/tmp/flight \"1\""};
 
 	write_line(file, sidecar_format_header(&header));
 	write_line(file, sidecar_format_thread(&thread));
@@ -82,6 +86,7 @@ static void write_all(void)
 	write_line(file, sidecar_format_anchor(&anchor));
 	write_line(file, sidecar_format_segment(&segment));
 	fprintf(file, "{\"type\":\"later\",\"x\":[1,{\"y\":2}]}\n\n{\"no\":\"type\"}\n");
+	write_line(file, sidecar_format_snapshot(&snapshot));
 	write_line(file, sidecar_format_end(99, 1000, 17, 180));
 	fclose(file);
 }
@@ -125,6 +130,13 @@ static void test_round_trip(void)
 		   sidecar.segments.items[0].ns_per_tick == segment.ns_per_tick &&
 		   sidecar.segments.items[0].is_break,
 	   "a segment comes back, its slope to the last bit");
+	ok(sidecar.header.recording_begin_ns == 123456789012000,
+	   "so does when the recording of a part began");
+	ok(sidecar.header.keep_ns == 30000000000 && sidecar.header.keep_bytes == 1 << 30,
+	   "so does what a flight recorder kept");
+	ok(sidecar.snapshot.ns == 77 && sidecar.snapshot.realtime_ns == -88 &&
+		   !strcmp(sidecar.snapshot.recording, "/tmp/flight \"1\""),
+	   "a snapshot comes back");
 	ok(sidecar.has_end && sidecar.clock_error_ns == 180,
 	   "the end and the clock's error come back");
 	sidecar_fini(&sidecar);

@@ -152,6 +152,18 @@ static double idle_share(const struct history *history, const struct history_cpu
 	return known ? (double)idle / (double)known : 1;
 }
 
+/* Why it begins late, where that was wanted. */
+static void print_kept(const struct sidecar *sidecar, FILE *file)
+{
+	const struct sidecar_header *header = &sidecar->header;
+
+	if (sidecar->snapshot.ns)
+		fprintf(file, "snapshot of %s, at %.6f s\n", sidecar->snapshot.recording,
+			(double)sidecar->snapshot.ns / 1e9);
+	else if (header->keep_ns || header->keep_bytes)
+		fputs("flight recorder: only the end was kept\n", file);
+}
+
 static void print_head(const struct summary *summary, FILE *file)
 {
 	const struct sidecar *sidecar = summary->sidecar;
@@ -172,6 +184,7 @@ static void print_head(const struct summary *summary, FILE *file)
 	if (sidecar->header.command[0])
 		fprintf(file, "command %s, pid %d\n", sidecar->header.command,
 			sidecar->header.command_pid);
+	print_kept(sidecar, file);
 	if (sidecar->header.missing[0])
 		fprintf(file, "missing: %s\n", sidecar->header.missing);
 	for (size_t i = 0; i < sidecar->problems.nr; i++)
@@ -244,6 +257,12 @@ static void write_facts(struct json_writer *json, const struct summary *summary)
 	json_string(json, "command", sidecar->header.command);
 	json_string(json, "missing", sidecar->header.missing);
 	json_bool(json, "complete", sidecar->has_end);
+	if (sidecar->snapshot.ns) {
+		json_object(json, "snapshot");
+		json_string(json, "recording", sidecar->snapshot.recording);
+		json_u64(json, "ns", sidecar->snapshot.ns);
+		json_end_object(json);
+	}
 	json_u64(json, "threads", history->threads.nr - 1);
 	json_u64(json, "cpus", history->cpus.nr);
 }
