@@ -42,6 +42,7 @@ EMERG, ALERT, CRIT, ERR, WARNING, NOTICE, INFO, DEBUG = range(8)
 _UINT, _INT, _FLOAT, _STRING = 0x10, 0x20, 0x30, 0x40
 _MAX_FIELDS = 16
 _MAX_STRING = 255
+_MAX_EVENTS = 4096  # what libmarker takes of a process
 
 
 # ---- libmarker
@@ -185,9 +186,62 @@ def _argument(name, kind, is_key):
     return "x" if is_key else "MARKER_FIELD(%s, x)" % name
 
 
+class _Other(Exception):
+    """A value is not of the type that the class has."""
+
+
+def _pack_text(value):
+    if type(value) is not str:
+        raise _Other
+    data = value.encode()
+    return data + b"\0" if len(data) <= _MAX_STRING and b"\0" not in data else _string(value)
+
+
+def _pack_flag(value):
+    if type(value) is not bool:
+        raise _Other
+    return b"\1" if value else b"\0"
+
+
+def _pack_flow(value):
+    if type(value) is not flow:
+        raise _Other
+    return _unsigned(value.key).to_bytes(8, "little")
+
+
+_SPECIAL = {str: _pack_text, bool: _pack_flag, flow: _pack_flow}
+
+
+def _fast_record(place, kinds):
+    """A function of the values that records them, or raises when they are of other types; None for
+    types that it does not know."""
+    parts, run, size = [], "", 0
+    scope = {"write": _library["weft_marker_record_v1"], "place": ctypes.c_void_p(place)}
+    scope["write"].restype = None
+    for i, kind in enumerate((*kinds, None)):
+        if kind in (int, float, _Wide):
+            run += {int: "q", float: "d", _Wide: "Q"}[kind]
+            continue
+        if run:
+            scope["pack%d" % i] = struct.Struct("<" + run).pack
+            parts.append("pack%d(%s)" % (i, ", ".join("v%d" % j for j in range(i - len(run), i))))
+            size += 8 * len(run)
+            run = ""
+        if kind in _SPECIAL:
+            scope["pack_%s" % kind.__name__] = _SPECIAL[kind]
+            parts.append("pack_%s(v%d)" % (kind.__name__, i))
+            size += {str: 1000, bool: 1, flow: 8}[kind]
+        elif kind is not None:
+            return None
+    exec("def record(%s):\n payload = %s\n write(place, payload, %s)" % (
+        ", ".join("v%d" % i for i in range(len(kinds))), " + ".join(parts) or 'b""',
+        size if size < 1000 else "len(payload)"), scope)
+    return scope["record"]
+
+
 class _Event:
     """One class of events: a place of libmarker, and how its fields become bytes."""
-    __slots__ = ("place", "pack", "converts", "formats")
+    __slots__ = ("place", "level", "names", "fast", "converts", "formats")
 
     def __init__(self, provider, kind, level, name, names, kinds, format):
         ways = [_way_of(k) for k in kinds]
@@ -200,17 +254,12 @@ class _Event:
         provider = "weft" if kind == _RESULT else _word_of(provider, ".-")
         self.place = _make(kind, level, provider.encode(), ", ".join(arguments).encode(), literal,
                            codes, len(codes))
-        self.pack = None
+        self.level, self.names = level, names
         self.converts = [way[2] for way in ways]
         self.formats = [way[0] for way in ways]
-        if all(self.formats) and flow_global not in kinds:
-            self.pack = struct.Struct("<" + "".join(self.formats)).pack
+        self.fast = _fast_record(self.place, kinds) if self.place else None
 
     def payload(self, values):
-        if self.pack:
-            if any(self.converts):
-                values = [v if c is None else c(v) for v, c in zip(values, self.converts)]
-            return self.pack(*values)
         parts = []
         for value, convert, format in zip(values, self.converts, self.formats):
             if format == "QQ":
@@ -260,6 +309,7 @@ class Provider:
     def __init__(self, name):
         self.name = str(name)
         self._events = {}
+        self._latest = tuple({} for _ in range(9))  # of each kind by name: the one recorded last
 
     def _record(self, kind, level, name, names, values, format=None, kinds=None):
         """Returns whether it was recorded; raises nothing."""
@@ -269,12 +319,14 @@ class Provider:
             key = (kind, level, name, names, kinds)
             event = self._events.get(key)
             if event is None:
+                if len(self._events) >= _MAX_EVENTS:
+                    return False
                 nr = _count(kinds)
                 event = self._events[key] = _Event(self.name, kind, level, name, names[:nr], kinds[:nr], format)
-                if nr < len(kinds):
-                    event.pack = None
             if not event.place:
                 return False
+            if event.fast:
+                self._latest[kind][name] = event
             payload = event.payload(values)
             return _write(event.place, payload, len(payload)) != 0
         except (struct.error, OverflowError):
@@ -285,28 +337,39 @@ class Provider:
         except Exception:  # a field's __str__ or the like
             return False
 
+    def _emit(self, kind, level, name, fields):
+        """What _record() does, sooner where the fields are those of the last time."""
+        event = self._latest[kind].get(name)
+        if event is not None and event.level == level and event.names == tuple(fields):
+            try:
+                event.fast(*fields.values())
+                return
+            except Exception:
+                pass
+        self._record(kind, level, name, tuple(fields), fields.values())
+
     def mark(self, name, /, level=INFO, **fields):
         """Something happened here."""
         if _on[0]:
-            self._record(_INSTANT, level, name, tuple(fields), fields.values())
+            self._emit(_INSTANT, level, name, fields)
 
     def begin(self, name, /, level=INFO, **fields):
         """A scope of this thread begins; scopes nest. scope() ends it by itself."""
         if _on[0]:
-            self._record(_BEGIN, level, name, tuple(fields), fields.values())
+            self._emit(_BEGIN, level, name, fields)
 
     def end(self, name, /, level=INFO, **fields):
         if _on[0]:
-            self._record(_END, level, name, tuple(fields), fields.values())
+            self._emit(_END, level, name, fields)
 
     def result(self, /, **fields):
         """Adds fields to the innermost open scope of this thread."""
         if _on[0]:
-            self._record(_RESULT, INFO, "result", tuple(fields), fields.values())
+            self._emit(_RESULT, INFO, "result", fields)
 
     def scope(self, name, /, level=INFO, **fields):
         """For a with statement: a scope of this thread."""
-        return Scope(self, name, level, fields)
+        return Scope(self, name, level, fields) if _on[0] else _NO_SCOPE
 
     def traced(self, function=None, /, *, level=INFO, **fields):
         """A decorator: a scope around each call, named as the function, or @traced("name"). Of a
@@ -319,21 +382,21 @@ class Provider:
         """A span that may end in another thread. id: an int that no other open span of the name has,
         or flow_global(base, sequence), and then in another process."""
         if _on[0]:
-            self._record(_ASYNC_BEGIN, level, name, ("id", *fields), (id, *fields.values()))
+            self._emit(_ASYNC_BEGIN, level, name, {"id": id, **fields})
 
     def async_end(self, name, id, /, level=INFO, **fields):
         if _on[0]:
-            self._record(_ASYNC_END, level, name, ("id", *fields), (id, *fields.values()))
+            self._emit(_ASYNC_END, level, name, {"id": id, **fields})
 
     def counter(self, name, value, /, level=INFO, **fields):
         """How much there is of something from now on."""
         if _on[0]:
-            self._record(_COUNTER, level, name, ("value", *fields), (value, *fields.values()))
+            self._emit(_COUNTER, level, name, {"value": value, **fields})
 
     def frame(self, name, number, /, level=INFO, **fields):
         """Frame number begins here, and the one before ends."""
         if _on[0]:
-            self._record(_FRAME, level, name, ("frame", *fields), (number, *fields.values()))
+            self._emit(_FRAME, level, name, {"frame": number, **fields})
 
     def log(self, format, /, *arguments, level=INFO):
         """A message, as % formats it; formatted when it is read."""
@@ -355,32 +418,41 @@ class Provider:
 
 class Scope:
     """Provider.scope()'s."""
-    __slots__ = ("_provider", "_name", "_level", "_fields", "_is_open")
+    __slots__ = ("_provider", "_name", "_level", "_fields")
 
     def __init__(self, provider, name, level, fields):
         self._provider, self._name, self._level, self._fields = provider, name, level, fields
-        self._is_open = False
 
     def __enter__(self):
-        if _on[0]:
-            self._provider._record(_BEGIN, self._level, self._name, tuple(self._fields), self._fields.values())
-            self._is_open = True
+        self._provider._emit(_BEGIN, self._level, self._name, self._fields)
         return self
 
     def result(self, **fields):
         """Adds fields to this scope, or to the one that is open inside it."""
-        if self._is_open:
-            self._provider._record(_RESULT, INFO, "result", tuple(fields), fields.values())
+        self._provider.result(**fields)
 
     def __exit__(self, kind, error, traceback):
-        if self._is_open and _on[0]:
+        if _on[0]:
             if kind is not None:
-                self._provider._record(_RESULT, INFO, "result", ("exception",), (kind.__name__,))
-            self._provider._record(_END, self._level, self._name, (), ())
-        self._is_open = False
-        return False
+                self._provider.result(exception=kind.__name__)
+            self._provider._emit(_END, self._level, self._name, {})
 
 
+class _NoScope:
+    """While nobody records."""
+    __slots__ = ()
+
+    def __enter__(self):
+        return self
+
+    def result(self, **fields):
+        pass
+
+    def __exit__(self, kind, error, traceback):
+        pass
+
+
+_NO_SCOPE = _NoScope()
 _span_ids = itertools.count(1)
 
 

@@ -132,8 +132,17 @@ explain() {
 	[ ! -e /sys/kernel/tracing/events ] || grep -q '^WHY .*lock' <<<"$said"
 }
 
+# Of Python, and of a script.
+record_others() {
+	inside weft record -o /root/others -- sh -c 'python3 -c "
+import weft_marker
+with weft_marker.Provider(\"shop\").scope(\"open\"):
+    pass
+" && weft mark shop:closed' && [ "$(inside weft dump /root/others --name 'shop:*' | wc -l)" = 3 ]
+}
+
 nothing_left() {
-	rm -rf "$root"/root/{work,work.c,trace}
+	rm -rf "$root"/root/{work,work.c,trace,others}
 	survey >"$dir/after"
 	diff "$dir/before" "$dir/after"
 }
@@ -155,8 +164,8 @@ needed "apt reads its lists" inside apt-get update -qq
 survey >"$dir/before"
 instances=$(ls /sys/kernel/tracing/instances 2>/dev/null)
 mkdir "$root/root/packages"
-cp "$dir"/packages/{weft,libmarker0,libmarker-dev}_*.deb "$root/root/packages/"
-needed "apt install ./weft_*.deb ./libmarker0_*.deb ./libmarker-dev_*.deb" \
+cp "$dir"/packages/{weft,libmarker0,libmarker-dev,python3-weft-marker}_*.deb "$root/root/packages/"
+needed "apt install ./weft_*.deb ./libmarker0_*.deb ./libmarker-dev_*.deb ./python3-weft-marker_*.deb" \
 	inside sh -c 'apt-get install -y -q --no-install-recommends /root/packages/*.deb'
 rm -rf "$root/root/packages"
 write_program
@@ -165,7 +174,8 @@ step "weft record -- ./work" record
 step "all of its markers are there" has_markers
 step "weft why names what the slowest waited for" explain
 sed 's/^/     /' "$dir/output" | head -n 12
-step "apt purge" inside apt-get purge -y -q weft libmarker0 libmarker-dev
+step "markers of Python and of a script are recorded" record_others
+step "apt purge" inside apt-get purge -y -q weft libmarker0 libmarker-dev python3-weft-marker
 step "apt autoremove --purge" inside apt-get autoremove --purge -y -q
 step "no file, user, group, unit or folder is left" nothing_left
 step "no process is left" no_process

@@ -69,6 +69,8 @@ def fields():
     player.mark("broken", value=Broken())
     player.mark("many", **{"f%d" % i: i for i in range(20)})
     player.mark("bare")
+    for value in 1, "x", 2, True, 0.5, 3, "y", flow(9), "z", 2**63:
+        player.mark("turns", v=value, s="s")
 
 
 def scopes():

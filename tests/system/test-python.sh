@@ -31,6 +31,16 @@ player:flows {packet:7,x11:5,x11_2:9,due_ns:1000}
 player:odd_name___here_ {a_field:1,_2nd:2}
 player:many {f0:0,f1:1,f2:2,f3:3,f4:4,f5:5,f6:6,f7:7,f8:8,f9:9,f10:10,f11:11,f12:12,f13:13,f14:14,f15:15}
 player:bare
+player:turns {v:1,s:s}
+player:turns {v:x,s:s}
+player:turns {v:2,s:s}
+player:turns {v:1,s:s}
+player:turns {v:0.5,s:s}
+player:turns {v:3,s:s}
+player:turns {v:y,s:s}
+player:turns {v:9,s:s}
+player:turns {v:z,s:s}
+player:turns {v:9223372036854775808,s:s}
 player:outer:begin {size:1}
 player:decode:begin
 weft:result {kept:21}
@@ -67,7 +77,7 @@ disk is slow: 12 ms'
 is "scopes, spans, counters and frames are what they are" \
 	"$("$WEFT" report "$tap_dir/trace" markers --json | jq -c '[.marker // .counter, .kind, .count, .unfinished]' | grep -E 'outer|named|fetch|load|depth|video' | xargs)" \
 	"[player:outer,scope,1,0] [player:named,scope,1,0] [player:fetch,async,1,0] [player:load,async,1,0] [player:video,frame,1,0] [player:depth,null,2,null]"
-is "flows join" "$("$WEFT" report "$tap_dir/trace" flows --json | jq -r 'select(.report == "flows") | .flow + " " + .scope' | xargs)" "packet threads x11 processes"
+is "flows join" "$("$WEFT" report "$tap_dir/trace" flows --json | jq -r 'select(.report == "flows") | .flow + " " + .scope' | xargs)" "packet threads x11 processes v threads"
 if command -v babeltrace2 >/dev/null; then
 	is "babeltrace2 reads the same number of events" "$(babeltrace2 "$tap_dir/trace" | wc -l)" "$(wc -l <"$tap_dir/events")"
 else

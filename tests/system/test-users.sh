@@ -111,6 +111,7 @@ cat >everybody.sh <<-END
 	setpriv --reuid=$two --regid=$two --clear-groups env WEFT_RUNDIR=$tap_dir/run-$two $numbers -n 3000 -p 20 >two.out &
 	$bin/Xorg -n 3000 -p 20 >root.out &
 	wait
+	setpriv --reuid=$one --regid=$one --clear-groups env WEFT_RUNDIR=$tap_dir/run-$one $bin/weft mark from:script user=$one
 END
 kernel=sched
 [ -w /sys/kernel/tracing/instances ] || kernel=none
@@ -119,6 +120,7 @@ is "root records programs of all users" $? 0
 ok "a user's compositor is complete" is_complete all "$(pid_in one.out)" 2 3000
 ok "another user's program too" is_complete all "$(pid_in two.out)" 1 3000
 ok "and root's Xorg" is_complete all "$(pid_in root.out)" 1 3000
+is "a user's weft mark as well" "$("$WEFT" dump all --name from:script --json | jq -c .fields)" "{\"user\":$one}"
 is "each by its name" "$("$WEFT" dump all --name numbers:step --json | jq -r .comm | sort -u | xargs)" "Xorg compositor record-numbers"
 ok "all in one order that does not contradict itself" sh -c "'$WEFT' verify-order all | grep -q ' 0 violations'"
 is "nothing is missing" "$("$WEFT" report all summary | grep '^missing')" ""
