@@ -163,7 +163,7 @@ static json_t *start_request(const struct recorder *recorder)
 
 	return json_pack(
 		"{s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:s, s:I, s:o, s:b, s:I, s:s, s:I, "
-		"s:I, s:I, s:I, s:b, s:I, s:I, s:I}",
+		"s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:s}",
 		"command", "start", "dir", recorder->dir, "pid", (int)pid, "kernel",
 		options->kernel ? options->kernel : "default", "backend", recorder->backend,
 		"extra", text_array(options->extra), "markers", text_array(options->markers),
@@ -175,7 +175,8 @@ static json_t *start_request(const struct recorder *recorder)
 		"rotate_bytes", (json_int_t)options->rotate_bytes, "rotate_ns",
 		(json_int_t)options->rotate_ns, "max_bytes", (json_int_t)options->max_bytes, "own",
 		options->is_own_only, "level_limit", (json_int_t)options->level_limit, "keep_bytes",
-		(json_int_t)options->keep_bytes, "keep_ns", (json_int_t)options->keep_ns);
+		(json_int_t)options->keep_bytes, "keep_ns", (json_int_t)options->keep_ns,
+		"when_full", options->when_full ? options->when_full : "discard");
 }
 
 static void close_bridge(struct recorder *recorder)
@@ -688,6 +689,11 @@ const struct command command_record = {
 		"writes\n"
 		"                         it as a trace of its own while the recording goes on\n"
 		"      --ring-size=SIZE   of each thread's ring (default: 4M)\n"
+		"      --when-full=WHAT   a full ring: discard (default; counted, and told when), "
+		"or "
+		"block:\n"
+		"                         the program's thread waits, unless it is a real-time "
+		"one\n"
 		"      --kernel-buffer=SIZE\n"
 		"                         of kernel events, for each CPU and kind (default: 8M, or "
 		"less\n"

@@ -155,6 +155,13 @@ static int take_option(struct record_options *options, char **argv, int option)
 					       "to keep, such as 1G or 30s",
 					       optarg);
 		return 0;
+	case 'w':
+		options->when_full = optarg;
+		if (strcmp(optarg, "discard") && strcmp(optarg, "block"))
+			return cli_usage_error(&command_record,
+					       "--when-full is 'discard' or 'block', not '%s'",
+					       optarg);
+		return 0;
 	case 'O':
 		options->is_own_only = true;
 		return 0;
@@ -200,6 +207,7 @@ int record_options_parse(int argc, char **argv, struct record_options *options)
 		{"rotate", required_argument, NULL, 'T'},
 		{"max-size", required_argument, NULL, 'M'},
 		{"snapshot", optional_argument, NULL, 'S'},
+		{"when-full", required_argument, NULL, 'w'},
 		{"own", no_argument, NULL, 'O'},
 		{"detach", no_argument, NULL, 'D'},
 		{"ring-size", required_argument, NULL, 'r'},

@@ -14,7 +14,7 @@
 #define RECORD_MAX_PATTERNS 60
 
 struct record_options {
-	const char *dir, *kernel, *backend, *clock; /* NULL: the default */
+	const char *dir, *kernel, *backend, *clock, *when_full; /* NULL: the default */
 	/* NULL-terminated. */
 	const char *extra[RECORD_MAX_PATTERNS + 1], *markers[RECORD_MAX_PATTERNS + 1];
 	size_t nr_extra, nr_markers;

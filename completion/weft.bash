@@ -75,6 +75,7 @@ _weft_values() {
 	record--marker | record-m) _weft_program_markers ;;
 	record--kernel) echo default all none sched irq softirq block timer workqueue signal syscall fault ;;
 	record--snapshot) echo 10s 30s 1m 100M 1G ;;
+	record--when-full) echo discard block ;;
 	record--clock) echo ordered fast ;;
 	record--level) echo emerg alert crit err warning notice info debug ;;
 	record--backend) echo ftrace fake none ;;

@@ -27,12 +27,14 @@ tests_unit_test_consumer_SOURCES = tests/unit/test-consumer.c tests/unit/produce
 tests_unit_test_consumer_CPPFLAGS = $(AM_CPPFLAGS) $(URCU_CFLAGS)
 tests_unit_test_consumer_LDADD = libconsumer.la
 
-check_PROGRAMS += tests/system/record-numbers
+check_PROGRAMS += tests/system/record-numbers tests/system/when-full
+tests_system_when_full_SOURCES = tests/system/when-full.c
 tests_system_record_numbers_SOURCES = tests/system/record-numbers.c
 tests_system_record_numbers_LDADD = -lpthread
 dist_check_SCRIPTS += tests/system/test-background.sh tests/system/test-consumerd.sh \
 	tests/system/test-namespaces.sh tests/system/test-parts.sh \
-	tests/system/test-record.sh tests/system/test-snapshot.sh tests/system/test-users.sh
+	tests/system/test-record.sh tests/system/test-snapshot.sh tests/system/test-users.sh \
+	tests/system/test-when-full.sh
 
 UNIT_TESTS += tests/unit/test-floor
 tests_unit_test_floor_SOURCES = tests/unit/test-floor.c tests/unit/producer.h

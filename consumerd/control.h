@@ -9,7 +9,7 @@
  *	 "clock":"ordered|fast", "ring_size":4194304, "argv":"player clip.mp4", "detach":false,
  *	 "own":false, "kernel_buffer":8388608, "duration_ns":0, "no_bridge":"...",
  *	 "rotate_bytes":0, "rotate_ns":0, "max_bytes":0, "level_limit":0,
- *	 "keep_bytes":0, "keep_ns":0}
+ *	 "keep_bytes":0, "keep_ns":0, "when_full":"discard|block"}
  *	-> {"ok":true, "session":1, "backend":"ftrace", "clock":"tsc-ordered", "missing":"...",
  *	    "others":"..."}                            when everything is on
  *	{"command":"status", "session":1}

@@ -88,6 +88,7 @@ static int follow(const struct agent *agent, const struct place_order *order)
 		.pool_size = order->pool_size,
 		.nr_patterns = order->nr_patterns,
 		.level_limit = order->level_limit,
+		.when_full = order->when_full,
 		.patterns = order->patterns,
 		.patterns_size = order->patterns_size,
 	};

@@ -23,7 +23,8 @@
 /* To the agent. */
 struct place_order {
 	uint32_t is_on; /* 0: nothing is wanted, and the rest says nothing */
-	uint32_t clock, lane_data_size, pool_size, nr_patterns, patterns_size, level_limit;
+	uint32_t clock, lane_data_size, pool_size, nr_patterns, patterns_size, level_limit,
+		when_full;
 	char patterns[CONTROL_PATTERNS_SIZE];
 };
 

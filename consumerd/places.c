@@ -162,6 +162,7 @@ static void make_order(struct places *places, struct session *const *sessions,
 	places->order.pool_size = wish.control.pool_size;
 	places->order.nr_patterns = wish.control.nr_patterns;
 	places->order.level_limit = wish.control.level_limit;
+	places->order.when_full = wish.control.when_full;
 	places->order.patterns_size = (uint32_t)wish.control.patterns_size;
 	memcpy(places->order.patterns, wish.text, sizeof(wish.text));
 }

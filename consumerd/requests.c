@@ -126,6 +126,7 @@ static const char *read_start(const json_t *request, struct session_config *conf
 		.pid = (pid_t)pid,
 		.is_fast_clock = !strcmp(text_of(request, "clock"), "fast"),
 		.is_own_only = json_is_true(json_object_get(request, "own")),
+		.is_blocking = !strcmp(text_of(request, "when_full"), "block"),
 		.ring_size = (uint64_t)ring_size,
 		.kernel_buffer = (uint64_t)kernel_buffer,
 		.rotate_bytes = (uint64_t)rotate_bytes,

@@ -285,6 +285,7 @@ static int copy_config(struct session *session, const struct session_config *con
 	session->wants_programs = !config->pid;
 	session->is_fast_clock = config->is_fast_clock;
 	session->is_own_only = config->is_own_only;
+	session->is_blocking = config->is_blocking;
 	session->ring_size = config->ring_size;
 	session->begin_ticks = session->drain_now = config->first->ticks;
 	session->begin_ns = config->first->monotonic_ns;

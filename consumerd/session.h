@@ -34,6 +34,7 @@ struct session_config {
 	pid_t pid;		/* traced program; 0: the whole machine's session */
 	bool is_fast_clock;
 	bool is_own_only; /* markers of our own user's programs, not of others' */
+	bool is_blocking; /* programs wait where a ring is full */
 	uint64_t rotate_bytes, rotate_ns, max_bytes; /* as struct session_parts; 0: none */
 	uint64_t keep_bytes, keep_ns; /* a flight recorder keeps the last of that; 0: all */
 	uint64_t ring_size;			     /* bytes per thread; 0: the default */
@@ -127,6 +128,7 @@ struct session {
 	uint32_t level_limit;		    /* as in its configuration */
 	bool is_fast_clock, wants_programs; /* kernel events of every program that has markers */
 	bool is_own_only;		    /* of our own user's programs, not of others' */
+	bool is_blocking;		    /* as in its configuration */
 	uint64_t ring_size;
 	uint64_t begin_ticks; /* markers from before belong to another session */
 	uint64_t begin_ns, end_ns;

@@ -94,6 +94,15 @@ static uint32_t level_limit(struct session *const *sessions)
 	return limit;
 }
 
+/* Discard, unless somebody asks to wait. */
+static uint32_t when_full(struct session *const *sessions)
+{
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
+		if (sessions[slot] && sessions[slot]->is_blocking)
+			return CONTROL_WHEN_FULL_BLOCK;
+	return CONTROL_WHEN_FULL_DISCARD;
+}
+
 /* Ordered, if anybody asks for it. */
 static enum ring_clock marker_clock(struct session *const *sessions, enum clock_kind clock)
 {
@@ -120,6 +129,7 @@ int wish_unite(struct session *const *sessions, enum clock_kind clock, struct wi
 	ret_wish->control.lane_data_size = largest_ring(sessions);
 	ret_wish->control.pool_size = POOL_SIZE;
 	ret_wish->control.level_limit = level_limit(sessions);
+	ret_wish->control.when_full = when_full(sessions);
 	return (int)nr;
 }
 

@@ -5,7 +5,7 @@ libmarker_la_SOURCES = libmarker/announce.c libmarker/confine.c libmarker/decide
 	libmarker/names.h libmarker/note.c libmarker/note.h libmarker/process.c \
 	libmarker/registry.c libmarker/rendezvous.c libmarker/rendezvous.h \
 	libmarker/ring-write.c libmarker/ring.h libmarker/rings.c libmarker/thread.c \
-	libmarker/wire.h
+	libmarker/wait.c libmarker/wire.h
 libmarker_la_CPPFLAGS = $(AM_CPPFLAGS) -include $(top_srcdir)/libmarker/names.h
 libmarker_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden -ftls-model=initial-exec
 libmarker_la_LDFLAGS = -version-info 0:0:0 \

@@ -2,15 +2,18 @@
 /*
  * announce.c - the socket to consumerd: who we are, our objects, classes and rings (wire.h).
  *
- * Never waits, never raises a signal. The descriptor is moved out of the program's way; should the
- * program close it (as daemons do) and reuse its number, its inode tells, and we connect anew.
+ * Never waits but in announce_wait(), never raises a signal. The descriptor is moved out of the
+ * program's way; should the program close it (as daemons do) and reuse its number, its inode tells,
+ * and we connect anew.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -57,6 +60,27 @@ static bool is_connected(void)
 bool announce_is_open(void)
 {
 	return process.connection.fd >= 0;
+}
+
+/*
+ * Some time, and less if consumerd closes its end or dies. Without the lock: another thread may
+ * connect anew meanwhile, which reads as an end. No cancellation point, which libc's poll() is.
+ * Return: is it still there?
+ */
+bool announce_wait(unsigned ms)
+{
+	struct connection connection = process.connection;
+	struct {
+		long seconds, ns;
+	} timeout = {0, (long)ms * 1000000};
+	struct pollfd end = {.fd = connection.fd};
+	long ret;
+
+	/* A descriptor that the program closed may be another's by now. */
+	if (!is_ours(&connection))
+		return false;
+	ret = syscall(SYS_ppoll, &end, 1, &timeout, NULL, 0);
+	return ret == 0 || (ret < 0 && errno == EINTR);
 }
 
 /* The parent's connection may be the child's only way to consumerd. */

@@ -13,6 +13,7 @@
  *	thread.c      a thread's ring: claimed at its first marker, retired at its end
  *	confine.c     seccomp: after it no system call of ours
  *	ring-write.c  the fast path, nesting, discarding
+ *	wait.c        waiting for room, where a recording asks for it
  *	dynamic.c     markers made at run time
  */
 #ifndef LIBMARKER_INTERNAL_H
@@ -49,7 +50,8 @@ struct lane_writer {
 	uint8_t *data;
 	uint64_t mask;
 	uint64_t last_discard; /* ticks */
-	uint64_t pad[3];
+	uint64_t nr_untaken;   /* steps of waiting for a consumer to take the ring on */
+	uint64_t pad[2];
 };
 
 /*
@@ -164,6 +166,7 @@ int announce_object(const struct object *object);
 void announce_no_ring(void);
 void announce_after_fork(void);
 bool announce_is_open(void);
+bool announce_wait(unsigned ms); /* not under the lock: see there */
 
 /* rings.c; under the lock */
 #define PREFAULT_ALL SIZE_MAX
@@ -182,6 +185,7 @@ void rings_after_fork(void);
 void rings_fork_child(void);
 
 /* thread.c */
+bool thread_is_realtime(void);
 bool thread_claim(uintptr_t frame, bool is_prepared);
 int thread_setup(void);
 void thread_tell_discarded(void);
@@ -203,6 +207,9 @@ void ring_commit(const struct weft_marker_slot *slot, uint32_t size);
 void ring_write_name(const char *name, uintptr_t frame);
 bool ring_is_left_over(uint64_t writing, uintptr_t frame);
 uint64_t ring_ticks(uint32_t clock);
+
+/* wait.c: some time for consumerd to make room in. Return: false: it is not to be waited for. */
+bool wait_for_consumer(struct lane_writer *writer, struct ring_lane *lane);
 
 /* decide.c */
 enum decision {

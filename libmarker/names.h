@@ -16,6 +16,7 @@
 #define announce_no_ring weft_announce_no_ring
 #define announce_object weft_announce_object
 #define announce_ring weft_announce_ring
+#define announce_wait weft_announce_wait
 #define confine_fail weft_confine_fail
 #define confine_is_inherited weft_confine_is_inherited
 #define confine_syscall weft_confine_syscall
@@ -69,11 +70,13 @@
 #define rings_kick_others weft_rings_kick_others
 #define thread_claim weft_thread_claim
 #define thread_has_no_clock weft_thread_has_no_clock
+#define thread_is_realtime weft_thread_is_realtime
 #define thread_name weft_thread_name
 #define thread_none weft_thread_none
 #define thread_prepare_loss weft_thread_prepare_loss
 #define thread_self weft_thread_self
 #define thread_setup weft_thread_setup
 #define thread_tell_discarded weft_thread_tell_discarded
+#define wait_for_consumer weft_wait_for_consumer
 
 #endif

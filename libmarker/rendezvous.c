@@ -193,6 +193,8 @@ int64_t rendezvous_control_publish(struct control_page *page, const struct contr
 	page->pool_size = wish->pool_size;
 	page->nr_patterns = wish->nr_patterns;
 	page->level_limit = wish->level_limit;
+	/* Relaxed: who waits looks again. */
+	atomic_store_explicit(&page->when_full, wish->when_full, memory_order_relaxed);
 	if (wish->patterns_size)
 		memcpy(page->patterns, wish->patterns, wish->patterns_size);
 	/* Release pairs with the acquire in libmarker's control_read(). */

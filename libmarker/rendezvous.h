@@ -63,6 +63,7 @@ struct control_wish {
 	uint32_t pool_size;
 	uint32_t nr_patterns;
 	uint32_t level_limit;
+	uint32_t when_full;
 	const char *patterns;
 	size_t patterns_size;
 };

@@ -71,6 +71,16 @@ static int layout_check(struct ring_reader *reader, uint8_t *base)
 	return ret;
 }
 
+/* For a program that waits for room. */
+static void tell_lanes(const struct ring_reader *reader, enum ring_reader_state state)
+{
+	/* Relaxed: it orders nothing. */
+	for (uint32_t i = 0; i < reader->nr_lanes; i++)
+		if (reader->lanes[i].shared)
+			atomic_store_explicit(&reader->lanes[i].shared->reader, state,
+					      memory_order_relaxed);
+}
+
 int ring_reader_open(int fd, struct ring_reader *ret_reader)
 {
 	struct ring_reader reader = {0};
@@ -100,12 +110,14 @@ int ring_reader_open(int fd, struct ring_reader *ret_reader)
 		munmap(base, reader.map_size);
 		return ret;
 	}
+	tell_lanes(&reader, RING_READER_THERE);
 	*ret_reader = reader;
 	return 0;
 }
 
 void ring_reader_close(struct ring_reader *reader)
 {
+	tell_lanes(reader, RING_READER_GONE);
 	if (reader->shared)
 		munmap(reader->shared, reader->map_size);
 	memset(reader, 0, sizeof(*reader));

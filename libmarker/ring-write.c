@@ -190,7 +190,11 @@ lane_reserve(struct lane_writer *writer, struct ring_lane *lane, uint32_t clock,
 	/* Relaxed: only this thread writes it. */
 	pos = atomic_load_explicit(&lane->write_pos, memory_order_relaxed);
 	if (pos + record_size > writer->limit) {
-		if (!make_room(writer, &view, clock, record_size)) {
+		while (!make_room(writer, &view, clock, record_size)) {
+			if (wait_for_consumer(writer, lane))
+				continue;
+			if (!writer->mask) /* wiped: a handler has forked in there */
+				return no_slot;
 			discard(writer, lane, clock);
 			atomic_store_explicit(&lane->writing, 0, memory_order_release);
 			return no_slot;

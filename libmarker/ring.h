@@ -11,6 +11,7 @@
  *	   write_pos        producer         consumer
  *	   discarded        producer         consumer
  *	   read_pos         consumer         producer
+ *	   reader           consumer         producer
  *	   owner tid, state producer         consumer
  *
  * One producer thread and one consumer: no word has two writers. A marker in a signal handler that
@@ -37,6 +38,13 @@ enum ring_state {
 	RING_FREE = 0, /* in the pool: announced, no thread has it */
 	RING_OWNED,
 	RING_RETIRED, /* its thread ended: drain, then give it up */
+};
+
+/* Does a consumer take out what is in a lane? */
+enum ring_reader_state {
+	RING_READER_NONE = 0, /* not yet; one that refuses the ring cannot tell */
+	RING_READER_THERE,
+	RING_READER_GONE, /* it has given the ring up */
 };
 
 /* How stamps are read. */
@@ -75,6 +83,7 @@ struct ring_lane {
 					   discarded != discarded_told */
 	/* The consumer's line. */
 	_Alignas(RING_CACHE_LINE) _Atomic uint64_t read_pos;
+	_Atomic uint32_t reader; /* enum ring_reader_state */
 	/* Written once. */
 	_Alignas(RING_CACHE_LINE) uint32_t data_size; /* bytes, a power of two; 0: no such lane */
 	uint32_t data_off;			      /* from the start of the memfd */

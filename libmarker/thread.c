@@ -28,7 +28,7 @@ static __thread char thread_given_name[MAX_THREAD_NAME] __attribute__((tls_model
 #define LOCK_TRIES_AT_EXIT 1000
 #define RECONNECT_NS 100000000
 
-static bool is_realtime(void)
+bool thread_is_realtime(void)
 {
 	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
 
@@ -271,7 +271,7 @@ bool thread_claim(uintptr_t frame, bool is_prepared)
 
 	if (process_is_confined())
 		return claim_confined();
-	is_rt = is_realtime() && !is_prepared;
+	is_rt = thread_is_realtime() && !is_prepared;
 	if (!guard_enter(&guard, is_rt ? LOCK_TRIES_REALTIME : LOCK_TRIES))
 		return false;
 	is_good = claim_locked(frame, is_rt, &ring);

@@ -48,7 +48,15 @@ struct control_page {
 	char patterns[CONTROL_PATTERNS_SIZE];
 	/* From here on only in later pages; 0 where they end before. */
 	uint32_t level_limit; /* only markers of a level below it; 0: of all levels */
+	_Atomic uint32_t when_full; /* enum control_when_full; read at any time */
 };
+
+/* What a marker does whose ring is full. */
+enum control_when_full {
+	CONTROL_WHEN_FULL_DISCARD = 0,
+	CONTROL_WHEN_FULL_BLOCK,
+};
+
 /* What every page has. */
 #define CONTROL_PAGE_MIN_SIZE offsetof(struct control_page, level_limit)
 _Static_assert(sizeof(struct control_page) <= CONTROL_PAGE_SIZE, "the control page is one page");

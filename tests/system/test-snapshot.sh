@@ -44,8 +44,8 @@ up_to() {
 
 asked_of() { "$WEFT" report "$1" summary --json | jq .snapshot.ns; }
 
-oldest() { find "$1" -name 'part-*' | sort | sed -n '1s/.*part-0*//p'; }
-newest() { find "$1" -name 'part-*' | sort | sed -n '$s/.*part-0*//p'; }
+oldest() { find "$1" -maxdepth 1 -name 'part-*' | sort | sed -n '1s/.*part-0*//p'; }
+newest() { find "$1" -maxdepth 1 -name 'part-*' | sort | sed -n '$s/.*part-0*//p'; }
 is_beyond() { [ "$(newest "$1")" -gt "$2" ]; }
 has_dropped() { [ "$(oldest "$1")" -gt "$2" ]; }
 

@@ -87,6 +87,7 @@ static void test_records(void)
 	size_t size;
 
 	ok(!ring_reader_open(fake.fd, &reader), "a well-made ring opens");
+	ok(fake.lane->reader == RING_READER_THERE, "and its program may know that it is read");
 	ok(!ring_lane_look(&reader, 0, &look) && look.write_pos == 0 && !look.is_writing,
 	   "an empty lane has nothing to read");
 	/* Sizes of all kinds, many times around. */
@@ -128,6 +129,7 @@ static void test_records(void)
 		   size == 0,
 	   "until it is read as well");
 	ring_reader_close(&reader);
+	ok(fake.lane->reader == RING_READER_GONE, "and that it is no more");
 	fake_destroy(&fake);
 }
 

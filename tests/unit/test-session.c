@@ -177,6 +177,8 @@ static void test_wish(void)
 	ok(before != 0 && page->nr_patterns == 1 && !strcmp(page->patterns, "a:*"),
 	   "its patterns stand on the page");
 	ok(page->clock == RING_CLOCK_FAST, "and its clock");
+	ok(page->when_full == CONTROL_WHEN_FULL_DISCARD, "and that nothing is to wait");
+	second.is_blocking = true;
 	sessions[0] = &second;
 	wish_publish(page, sessions, CLOCK_TICKS_TSC);
 	generation = atomic_load_explicit(&page->generation, memory_order_acquire);
@@ -184,6 +186,8 @@ static void test_wish(void)
 	   "with two, what one of them wants is on, under a new generation");
 	ok(page->clock == RING_CLOCK_ORDERED,
 	   "and stamps are ordered when one of them asks for it");
+	ok(page->when_full == CONTROL_WHEN_FULL_BLOCK,
+	   "and full rings wait when one of them asks for it");
 	first.level_limit = 5;
 	wish_publish(page, sessions, CLOCK_TICKS_TSC);
 	ok(page->level_limit == 0, "when one wants all levels, all are on");
