@@ -26,6 +26,11 @@ bench_bench_consumer_LDADD = $(LTTNG_UST_LIBS)
 endif
 EXTRA_DIST += bench/bench-consumer.sh
 
+noinst_PROGRAMS += bench/bench-threads
+bench_bench_threads_SOURCES = bench/bench-threads.c
+bench_bench_threads_LDADD = -lpthread
+EXTRA_DIST += bench/bench-threads.sh
+
 noinst_PROGRAMS += bench/bench-run bench/bench-faults
 bench_bench_run_SOURCES = bench/bench-run.c
 bench_bench_faults_SOURCES = bench/bench-faults.c
