@@ -96,12 +96,31 @@ static void copy_name(char *name, struct span span)
 	name[size] = '\0';
 }
 
-/* "f->pts" is named pts, "x.y" y, "count" count; anything else has no name. */
+/* "queue.size()" to what is called, "name.c_str()" and the like to what they are called of. */
+static struct span called(struct span span)
+{
+	static const char *const getters[] = {".c_str()", ".data()", ".load()", ".get()"};
+
+	for (size_t i = 0; i < sizeof(getters) / sizeof(getters[0]); i++) {
+		size_t size = strlen(getters[i]);
+
+		if ((size_t)(span.end - span.begin) > size &&
+		    !memcmp(span.end - size, getters[i], size))
+			return (struct span){span.begin, span.end - size};
+	}
+	if (span.end - span.begin > 2 && !memcmp(span.end - 2, "()", 2))
+		span.end -= 2;
+	return span;
+}
+
+/* "f->pts" is named pts, "x.y" y, "count" count, "queue.size()" size; anything else has no name. */
 static bool name_of_expression(struct span span, char *name)
 {
-	const char *p = span.end;
+	const char *p;
 	bool is_path;
 
+	span = called(span);
+	p = span.end;
 	while (p > span.begin && is_word(p[-1]))
 		p--;
 	if (p == span.end || (*p >= '0' && *p <= '9'))

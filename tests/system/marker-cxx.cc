@@ -7,6 +7,8 @@
 #include <marker/marker.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <stdexcept>
@@ -127,6 +129,23 @@ static void numbers()
 	       nothing, reference, letter);
 }
 
+static void library_types()
+{
+	using namespace std::chrono_literals;
+	std::atomic<int> counted{-4};
+	const std::atomic<media::state> state{media::state::playing};
+	std::atomic<bool> flag{true};
+	std::chrono::milliseconds elapsed = 1500ms;
+	std::chrono::duration<double> seconds(0.25);
+	std::chrono::steady_clock::time_point at(5us + 7ns);
+
+	MARKER(cxx, atomics, counted, state, flag);
+	MARKER(cxx, durations, elapsed, seconds, MARKER_FIELD(hours, 26h),
+	       MARKER_FIELD(negative, -3us), MARKER_FIELD(at, at));
+	MARKER(cxx, due, MARKER_DUE(at));
+	MARKER(cxx, due, MARKER_DUE(12));
+}
+
 template <typename T> class queue
 {
       public:
@@ -179,6 +198,7 @@ int main()
 	strings();
 	told();
 	numbers();
+	library_types();
 	queue<std::string>().put("text");
 	queue<media::state>().put(media::state::idle);
 	exceptions();

@@ -17,6 +17,10 @@ cxx:nul nul="up to"
 cxx:told state="playing" player="idle" source="source clip.mp4" at=2.5 heat=36.5
 cxx:heat value=-2
 cxx:numbers color=-3 tiny=255 yes=1 f32=0.5 byte=7 pointer=0x1234 nothing=0x0 reference=-5 letter=65
+cxx:atomics counted=-4 state="playing" flag=1
+cxx:durations elapsed=1500000000 seconds=250000000 hours=93600000000000 negative=-3000 at=5007
+cxx:due due_ns=5007
+cxx:due due_ns=12
 cxx:put:begin item="text"
 cxx:in_lambda depth=0 item="text"
 cxx:in_lambda depth="1" item="text"
@@ -74,4 +78,15 @@ refused() {
 }
 ok "a type that has no marker_value() is refused, and the error says what is missing" refused
 ok "under MARKER_OFF too" refused -DMARKER_OFF
+one_error() {
+	[ "$(echo 'struct unknown {}; int main() { MARKER(a, b, MARKER_FIELD(c, unknown{})); }' |
+		g++ -std=c++17 $include -include marker/marker.h -x c++ -fsyntax-only - 2>&1 | grep -c error:)" = 1 ]
+}
+ok "and says nothing else" one_error
+wall_clock() {
+	echo '#include <chrono>
+		int main() { MARKER(a, b, MARKER_DUE(std::chrono::system_clock::now())); }' |
+		g++ -std=c++17 $include -include marker/marker.h -x c++ -fsyntax-only - 2>&1 | grep -q 'MARKER_DUE takes a time of std::chrono::steady_clock'
+}
+ok "a due time of another clock is refused" wall_clock
 done_testing

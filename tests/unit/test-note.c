@@ -53,6 +53,15 @@ static void test_names(void)
 	names("list[2].x", "x");
 	names("get(1).x", "x");
 	names("ns::value", "value");
+	names("queue.size()", "size");
+	names("c->frame().number()", "number");
+	names("now()", "now");
+	names("name.c_str()", "name");
+	names("c->name.c_str()", "name");
+	names("count.load()", "count");
+	names("a + b()", "arg0");
+	names("()", "arg0");
+	names(".get()", "get");
 	names("x + y.z", "arg0");
 	names("-a", "arg0");
 	names("*p", "arg0");

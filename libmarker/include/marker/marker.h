@@ -19,16 +19,18 @@
  * A marker that nobody records costs one load and a branch; its arguments are not evaluated. When
  * it records, they are evaluated once, before the time is read. errno is left alone.
  *
- * Fields. `frame` is named frame, `f->pts` and `f.pts` are named pts; any other expression needs a
- * name: MARKER_FIELD(name, expression); without one it is called argN, counted from 0. Types are
- * inferred: bool, integers, enumerations, float, double, pointers (shown in hex), and strings (char
- * pointers and arrays). Of a string up to 255 bytes are copied; a longer one is cut and ends with
+ * Fields. `frame` is named frame, `f->pts` and `f.pts` are named pts, `queue.size()` size; any
+ *other expression needs a name: MARKER_FIELD(name, expression); without one it is called argN,
+ *counted from 0. Types are inferred: bool, integers, enumerations, float, double, pointers (shown
+ *in hex), and strings (char pointers and arrays). Of a string up to 255 bytes are copied; a longer
+ *one is cut and ends with
  * "..." as one character (U+2026) within the 255. NULL is recorded as "(null)". A bit-field has its
  * declared type, in C under gcc int where it is narrower than that. At most 16 fields; in C++17
  * without lambdas in them.
  *
  * In C++ also what has data() and size() of chars (std::string, std::string_view, QByteArray, ...)
- * is a string, and classes and enumerations are what a function marker_value() beside them says:
+ * is a string, std::chrono's durations and times are integers, ns, an std::atomic is what it holds,
+ * and classes and enumerations are what a function marker_value() beside them says:
  *	const char *marker_value(state s) { return names[int(s)]; }
  * Declared before the first marker with that type; it returns anything that a field may be.
  *
@@ -216,7 +218,8 @@ struct weft_marker_note {
 /**
  * WEFT_MARKER_ASYNC_BEGIN(provider, name, id, fields...), WEFT_MARKER_ASYNC_END(provider, name, id,
  * fields...) - a span that may end in another thread of the process, and overlap others.
- * @id: an integer or a pointer that no other span of the name has while this one is open
+ * @id: an integer or a pointer that no other span of the name has while this one is open; with
+ * WEFT_MARKER_FLOW_GLOBAL() as the id it may end in another process
  */
 #define WEFT_MARKER_ASYNC_BEGIN(provider, ...) \
 	WEFT_KEYED_(WEFT_MARKER_ASYNC_BEGIN_KIND, __COUNTER__, #provider, #__VA_ARGS__, __VA_ARGS__)
@@ -265,8 +268,13 @@ struct weft_marker_note {
 /* WEFT_MARKER_FIELD(name, value) - a field with a name of its own. */
 #define WEFT_MARKER_FIELD(name, ...) (__VA_ARGS__)
 
-/* WEFT_MARKER_DUE(ns) - when this should have happened, ns of CLOCK_MONOTONIC; field due_ns. */
+/* WEFT_MARKER_DUE(ns) - when this should have happened, ns of CLOCK_MONOTONIC; field due_ns. In C++
+ * also a time of std::chrono::steady_clock. */
+#ifdef __cplusplus
+#define WEFT_MARKER_DUE(ns) ::weft_marker::due(ns)
+#else
 #define WEFT_MARKER_DUE(ns) ((uint64_t)(ns))
+#endif
 
 /* WEFT_MARKER_FLOW(flow, key) - events of this process with the same key belong together. */
 #define WEFT_MARKER_FLOW(flow, ...) (__VA_ARGS__)
@@ -430,10 +438,82 @@ struct text {
 	text &operator=(const text &) = delete;
 };
 
+/* std::atomic and its like. */
+template <typename T, typename = void> struct is_atomic : std::false_type {
+};
+template <typename T>
+struct is_atomic<T, typename make_void<decltype(some<const T &>().load()),
+				       decltype(some<const T &>().is_lock_free())>::type>
+    : std::true_type {
+};
+
+/* std::chrono::duration, and std::chrono::time_point. */
+template <typename T, typename = void> struct is_duration : std::false_type {
+};
+template <typename T>
+struct is_duration<T, typename make_void<typename T::rep, typename T::period,
+					 decltype(some<const T &>().count())>::type>
+    : std::true_type {
+};
+template <typename T, typename = void> struct is_time : std::false_type {
+};
+template <typename T>
+struct is_time<T, typename make_void<typename T::clock, typename T::duration,
+				     decltype(some<const T &>().time_since_epoch())>::type>
+    : std::true_type {
+};
+
+/* Nanoseconds. */
+struct ns {
+	int64_t kept; /* alone: this is what is recorded */
+
+	template <typename T, typename std::enable_if<is_duration<T>::value, int>::type = 0>
+	explicit ns(const T &from) : kept(of(from.count(), T::period::num, T::period::den))
+	{
+	}
+	template <typename T, typename std::enable_if<is_time<T>::value, int>::type = 0>
+	explicit ns(const T &from) : kept(ns(from.time_since_epoch()).kept)
+	{
+	}
+
+      private:
+	template <typename T> static int64_t of(T count, int64_t num, int64_t den)
+	{
+		int64_t whole = static_cast<int64_t>(count) / den * den;
+		double rest = static_cast<double>(count - static_cast<T>(whole));
+
+		return whole / den * num * 1000000000 +
+		       static_cast<int64_t>(rest * static_cast<double>(num) * 1e9 /
+					    static_cast<double>(den));
+	}
+};
+
+/* MARKER_DUE()'s. */
+template <typename T> uint64_t due_of(const T &at, std::true_type)
+{
+	static_assert(T::clock::is_steady, "MARKER_DUE takes a time of std::chrono::steady_clock");
+	return static_cast<uint64_t>(ns(at).kept);
+}
+template <typename T> uint64_t due_of(const T &at, std::false_type)
+{
+	return static_cast<uint64_t>(at);
+}
+template <typename T> uint64_t due(const T &at)
+{
+	return due_of(at, typename is_time<T>::type());
+}
+
 /* The type in which a field of type T is kept, and its code. */
+struct unknown {
+	template <typename T> explicit unknown(const T &)
+	{
+	}
+};
 template <typename T, typename = void> struct value {
 	static_assert(sizeof(T) == 0, "a marker's field is a number, an enumeration, a pointer, a "
-				      "string, or of a type that has a marker_value()");
+				      "string, a duration, or of a type that has a marker_value()");
+	typedef unknown type; /* the compiler need not say more */
+	enum { code = WEFT_MARKER_UINT | 1 };
 };
 template <typename T> using value_of = value<typename std::decay<T>::type>;
 template <typename T>
@@ -474,6 +554,28 @@ template <typename T>
 struct value<T, typename std::enable_if<is_text<T>::value && !is_told<T>::value>::type> {
 	typedef text type;
 	enum { code = WEFT_MARKER_STRING };
+};
+
+template <typename T>
+struct value<T, typename std::enable_if<(is_duration<T>::value || is_time<T>::value) &&
+					!is_told<T>::value>::type> {
+	typedef ns type;
+	enum { code = WEFT_MARKER_INT | 8 };
+};
+
+/* What an atomic holds. */
+template <typename T> struct loaded {
+	typedef value_of<decltype(some<const T &>().load())> inner;
+	typename inner::type kept; /* alone: this is what is recorded */
+
+	explicit loaded(const T &from) : kept(static_cast<typename inner::type>(from.load()))
+	{
+	}
+};
+template <typename T>
+struct value<T, typename std::enable_if<is_atomic<T>::value && !is_told<T>::value>::type> {
+	typedef loaded<T> type;
+	enum { code = loaded<T>::inner::code };
 };
 
 /* Of a type that has a marker_value(). */
