@@ -294,8 +294,9 @@ const struct command command_dump = {
 		"  --kernel       kernel events only\n"
 		"  --user         markers only\n"
 		"\n"
-		"Columns: time in seconds, CPU, thread, h in a hard interrupt or s in a softirq,\n"
-		"name, fields. A marker's CPU is told by the kernel events before it.\n"
+		"Columns: time in seconds, CPU, thread (as MARKER_THREAD names it), h in a hard\n"
+		"interrupt or s in a softirq, name, fields. A marker's CPU is told by the kernel\n"
+		"events before it.\n"
 		"\n"
 		"  weft dump --name 'player:*' --from +2s --to +2.1s\n"
 		"  weft dump --json --kernel | jq -r .name | sort | uniq -c\n",

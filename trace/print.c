@@ -279,7 +279,9 @@ static void put_text_thread(struct event_printer *printer, const struct trace_th
 		put_literal(printer, "  ");
 	}
 	begin = printer->size;
-	if (thread->comm[0])
+	if (thread->name && *thread->name && is_plain(thread->name, strlen(thread->name)))
+		put(printer, thread->name, strlen(thread->name));
+	else if (thread->comm[0])
 		put(printer, thread->comm, strnlen(thread->comm, sizeof(thread->comm)));
 	else
 		put_literal(printer, "?");

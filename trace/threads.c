@@ -16,6 +16,7 @@ struct slot {
 	uint64_t key;
 	uint64_t line_ns;   /* of the sidecar's line that told its pid */
 	bool is_told_early; /* by a line on its markers, whose time may be before its fork */
+	char name[32];	    /* the thread's own; thread.name is not used here */
 	struct trace_thread thread;
 };
 
@@ -311,10 +312,37 @@ static int see_other(struct trace_threads *threads, const struct trace_event *ev
 	if (ret <= 0)
 		return ret;
 	set_comm(&slot->thread, slash ? slash + 1 : comm);
+	if (teller->what == TELLS_FORK || teller->what == TELLS_EXEC)
+		slot->name[0] = '\0';
 	if (teller->pid >= 0)
 		slot->thread.pid = (int32_t)event_i64(event, teller->pid);
 	else if (teller->what == TELLS_FORK && slot->line_ns < event->stamp && !slot->is_told_early)
 		slot->thread.pid = -1; /* what was known is of another thread with this tid */
+	return 0;
+}
+
+/* The host's tid of an event's thread. */
+static int32_t host_tid(const struct trace_threads *threads, const struct trace_event *event)
+{
+	const struct slot *slot = NULL;
+
+	if (event->class->domain == TRACE_USER && !threads->has_host_ids)
+		slot = table_find(&threads->by_vtid, vtid_key(event->pid, event->tid));
+	return slot ? slot->thread.tid : event->tid;
+}
+
+static int see_marker(struct trace_threads *threads, const struct trace_event *event)
+{
+	struct slot *slot;
+	int ret;
+
+	if (event->class->kind != EVENT_THREAD)
+		return 0;
+	ret = get_thread(threads, host_tid(threads, event), &slot);
+	if (ret <= 0)
+		return ret;
+	snprintf(slot->name, sizeof(slot->name), "%s",
+		 event_text(event, event_class_field(event->class, "name")));
 	return 0;
 }
 
@@ -326,8 +354,10 @@ int threads_see(struct trace_threads *threads, const struct trace_event *event)
 	while (ret == 0 && threads->next_line < threads->nr_lines &&
 	       threads->lines[threads->next_line]->ns <= event->stamp)
 		ret = apply_line(threads, threads->lines[threads->next_line++]);
-	if (ret < 0 || event->class->domain != TRACE_KERNEL)
+	if (ret < 0)
 		return ret;
+	if (event->class->domain != TRACE_KERNEL)
+		return see_marker(threads, event);
 	teller = &threads->tellers[event->class->id];
 	if (teller->what == TELLS_SWITCH)
 		return see_switch(threads, event, teller);
@@ -343,19 +373,15 @@ int threads_see(struct trace_threads *threads, const struct trace_event *event)
 void threads_of(const struct trace_threads *threads, const struct trace_event *event,
 		struct trace_thread *ret_thread)
 {
-	const struct slot *slot = NULL;
-	int32_t tid = event->tid;
+	int32_t tid = host_tid(threads, event);
+	const struct slot *slot;
 
-	*ret_thread = (struct trace_thread){.pid = event->pid, .cpu = event->cpu};
+	*ret_thread = (struct trace_thread){.pid = event->pid, .cpu = event->cpu, .name = ""};
 	if (event->class->domain == TRACE_KERNEL && tid == 0) {
 		ret_thread->pid = 0;
 		snprintf(ret_thread->comm, sizeof(ret_thread->comm), "swapper/%d", event->cpu);
 		return;
 	}
-	if (event->class->domain == TRACE_USER && !threads->has_host_ids)
-		slot = table_find(&threads->by_vtid, vtid_key(event->pid, tid));
-	if (slot)
-		tid = slot->thread.tid;
 	ret_thread->tid = tid;
 	slot = table_find(&threads->by_tid, tid_key(tid));
 	if (!slot)
@@ -368,4 +394,5 @@ void threads_of(const struct trace_threads *threads, const struct trace_event *e
 	if (ret_thread->cpu < 0)
 		ret_thread->cpu = slot->thread.cpu;
 	memcpy(ret_thread->comm, slot->thread.comm, sizeof(ret_thread->comm));
+	ret_thread->name = slot->name;
 }

@@ -17,6 +17,7 @@ struct trace_thread {
 	uint64_t pid_ns;    /* inode of its pid namespace; 0: the recorder's, or not known */
 	int32_t cpu;	    /* the event's own, or where its thread runs; -1: not known */
 	char comm[16];	    /* "": not known */
+	const char *name;   /* that it gave itself (MARKER_THREAD), until the next event; or "" */
 };
 
 /* Return: owned by the caller until threads_destroy(); NULL without memory. @reader: borrowed for

@@ -33,6 +33,7 @@ is "every picture is painted and shown" \
 is "a flow joins the painter and who shows" \
 	"$(weft report first flows --json | jq -c 'select(.report == "flows") | [.flow, .keys, .events, .max_threads]')" '["picture",50,150,2]'
 is "a type says itself what it is" "$(weft dump first --json --flow picture=10 | jq -r 'select(.fields.how) | .fields | .how + " " + .name')" "full picture 10"
+is "weft dump calls a thread what it calls itself" "$(weft dump first --name pictures:paint:begin | grep -c ' painter\[')" 50
 is "weft why knows the instances" "$(weft why first --marker pictures:show --all --json 2>/dev/null | wc -l)" 50
 # Each macro that the guide names is one.
 is "no macro of the guide is unknown" "$(grep -oE 'MARKER[A-Z_]*\(' "$guide" | sort -u | tr -d '(' |
