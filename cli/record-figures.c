@@ -9,6 +9,8 @@
 
 #include "base/log.h"
 
+#define MAX_DISCARDED 4
+
 const char *figures_text(const json_t *answer, const char *key)
 {
 	const char *text = json_string_value(json_object_get(answer, key));
@@ -97,11 +99,31 @@ int figures_say_kernel_ended(const char *command, const char *name, const json_t
 	return 1;
 }
 
+/* Which markers were discarded most, where any were. */
+static void say_discarded(const char *name, const json_t *answer)
+{
+	const json_t *list = json_object_get(answer, "discarded_markers"), *item;
+	char count[40];
+	size_t i;
+
+	json_array_foreach(list, i, item)
+	{
+		if (i == MAX_DISCARDED)
+			break;
+		format_count(figures_count(item, "discarded"), count, sizeof(count));
+		fprintf(stderr, "%s%s%s of %s", i ? ", " : name, i ? "" : ": discarded were ",
+			count, figures_text(item, "marker"));
+	}
+	if (json_array_size(list))
+		fputs(json_array_size(list) > MAX_DISCARDED ? ", ...\n" : "\n", stderr);
+}
+
 void figures_say_end(const char *name, const json_t *answer)
 {
 	double kept = json_number_value(json_object_get(answer, "kept"));
 	char text[FIGURES_SIZE], end[64] = "";
 
+	say_discarded(name, answer);
 	figures_format(answer, text, sizeof(text));
 	if (kept > 0)
 		snprintf(end, sizeof(end), ", the last %.1f s kept", kept);

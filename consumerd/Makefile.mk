@@ -6,7 +6,8 @@ libconsumer_la_SOURCES = consumerd/announcement.c consumerd/announcement.h consu
 	consumerd/control.h consumerd/folder-lock.c consumerd/folder-lock.h \
 	consumerd/place-agent.c consumerd/place-agent.h consumerd/place-find.c \
 	consumerd/place-find.h consumerd/place.c consumerd/place.h consumerd/places.c \
-	consumerd/places.h consumerd/user-names.c consumerd/user-names.h consumerd/drain.c consumerd/drain.h consumerd/output.c \
+	consumerd/places.h consumerd/user-names.c consumerd/user-names.h consumerd/discards.c consumerd/discards.h \
+	consumerd/drain.c consumerd/drain.h consumerd/output.c \
 	consumerd/output.h consumerd/parts.c consumerd/parts.h consumerd/procfs.c \
 	consumerd/procfs.h consumerd/programs.c consumerd/programs.h consumerd/records.c \
 	consumerd/records.h consumerd/requests.c consumerd/requests.h consumerd/session-open.c \

@@ -29,6 +29,7 @@
 #include <urcu/wfcqueue.h>
 
 #include "base/log.h"
+#include "consumerd/discards.h"
 #include "consumerd/statedump.h"
 #include "consumerd/wish.h"
 #include "libmarker/rendezvous.h"
@@ -266,8 +267,10 @@ static void do_timed_work(struct collector *collector, uint64_t now_ns)
 
 		if (!session)
 			continue;
-		if (is_flush)
+		if (is_flush) {
+			discards_tell(session);
 			output_flush(&session->output);
+		}
 		session_publish_stats(session);
 		if (session->queued > collector->config.queue_bytes)
 			collector->is_pressed = true;
@@ -344,6 +347,7 @@ static int run_adopt(struct collector *collector, void *arg)
 {
 	struct adoption *adoption = arg;
 	bool is_first = !has_sessions(collector);
+	struct program *program;
 	uint32_t slot = 0;
 	int ret = 0;
 
@@ -357,6 +361,8 @@ static int run_adopt(struct collector *collector, void *arg)
 		ret = start_clock(collector, adoption->first);
 	if (ret < 0)
 		return ret;
+	cds_list_for_each_entry(program, &collector->programs.list, node)
+		drain_discards(&collector->drain, program);
 	collector->sessions[slot] = adoption->session;
 	ret = wish_publish(collector->page, collector->sessions, collector->clock);
 	if (ret < 0) {
@@ -411,11 +417,13 @@ static int run_release(struct collector *collector, void *arg)
 	session_drain_rest(session, now);
 	cds_list_for_each_entry(program, &collector->programs.list, node)
 	{
+		drain_discards(&collector->drain, program);
 		if (program_is_for(program, session))
 			drain_untold(&collector->drain, program, slot, now, true);
 	}
 	collector->sessions[slot] = NULL;
 	programs_forget_slot(&collector->programs, slot);
+	discards_tell(session);
 	session_finish(session, now);
 	return 0;
 }
@@ -713,7 +721,10 @@ static int run_next_part(struct collector *collector, void *arg)
 {
 	struct part_begin *begin = arg;
 	struct program *program;
-	int ret = session_next_part(begin->session, begin->next, begin->number, begin->from_ns);
+	int ret;
+
+	discards_tell(begin->session);
+	ret = session_next_part(begin->session, begin->next, begin->number, begin->from_ns);
 
 	if (ret < 0)
 		return ret;

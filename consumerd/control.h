@@ -18,8 +18,9 @@
  *	    "problem":"No space left", "programs":..., "others":"...", "kept":seconds, or 0: all}
  *	   state "ended", and as stop answers: another connection has stopped it
  *	{"command":"stop", "session":1}
- *	-> as status, without programs, state "ended", with "clock_error_ns"; when the trace is
- *	   written. Any connection may stop any session
+ *	-> as status, without programs, state "ended", with "clock_error_ns" and
+ *	   "discarded_markers":[{"marker":"player:shown", "discarded":...}], those discarded most;
+ *	   when the trace is written. Any connection may stop any session
  *	{"command":"snapshot", "session":1, "last_ns":0}
  *	-> {"ok":true, "state":"writing"} until it is, or "waiting" while another connection has
  *	   one made; to be asked again. Then

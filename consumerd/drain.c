@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "consumerd/discards.h"
 #include "consumerd/records.h"
 #include "consumerd/statedump.h"
 
@@ -91,6 +92,9 @@ static void drain_lane(struct lane_walk *walk, uint32_t number, bool is_last)
 		drain->fill = fill;
 	if (take_records(walk, number, &look) < 0)
 		walk->ring->is_finished = true;
+	if (look.discarded != lane->looked_at)
+		discards_take(drain, walk->program, walk->ring, number, walk->recorders);
+	lane->looked_at = look.discarded;
 	if (is_last) {
 		records_tell_discarded(walk, untold_of(reader, &look),
 				       records_stamp(walk, look.untold_begin), walk->latest);
@@ -192,6 +196,15 @@ void drain_program(struct drain *drain, struct program *program)
 	/* Relaxed: a figure for people. */
 	atomic_fetch_add_explicit(&program->nr_events, drain->nr_events - before,
 				  memory_order_relaxed);
+}
+
+void drain_discards(const struct drain *drain, struct program *program)
+{
+	uint32_t recorders = recorders_of(drain, program);
+
+	for (size_t i = 0; i < program->rings.nr; i++)
+		for (uint32_t lane = 0; lane < program->rings.items[i]->reader.nr_lanes; lane++)
+			discards_take(drain, program, program->rings.items[i], lane, recorders);
 }
 
 static void untold_of_lane(struct drain *drain, struct thread_ring *ring, uint32_t number,

@@ -42,6 +42,9 @@ void drain_program(struct drain *drain, struct program *program);
 void drain_untold(struct drain *drain, struct program *program, uint32_t slot, uint64_t now,
 		  bool is_end);
 
+/* What its lanes discarded until now, by class, is the business of the sessions that are there. */
+void drain_discards(const struct drain *drain, struct program *program);
+
 /* Tells a session of a program: process, maps, threads with rings. */
 void drain_describe(const struct program *program, struct session *session);
 

@@ -103,6 +103,8 @@ static void ring_destroy(struct program *program, struct thread_ring *ring)
 		for (uint32_t slot = 0; slot < SESSION_MAX; slot++)
 			if (ring->lanes[i].sources[slot])
 				ring->lanes[i].sources[slot]->is_ended = true;
+	for (uint32_t i = 0; i < RING_NR_LANES; i++)
+		free(ring->lanes[i].by_class);
 	ring_reader_close(&ring->reader);
 	free(ring);
 }

@@ -24,6 +24,9 @@ struct lane {
 	uint64_t last;	    /* stamp of the last record taken out */
 	uint64_t since;	    /* when it was first looked at */
 	uint64_t discarded; /* told so far */
+	/* Of these and those not yet told, by class (discards.h): by entry of the lane's table, the
+	 * sum that was believed, and all that were discarded when the table was read last. */
+	uint64_t *by_class, classified, looked_at;
 	/* By session: its source, and how many discarded events it knows of, or need not know of,
 	 * that no record has placed in time yet. */
 	struct source *sources[SESSION_MAX];

@@ -47,13 +47,19 @@ static void tell_discarded(struct lane_walk *walk, uint32_t slot, uint64_t count
 				     walk->ring->host_tid, count - early, begin, end);
 }
 
-uint64_t lane_believable(struct lane *lane, uint64_t count, uint64_t now)
+uint64_t lane_room(const struct lane *lane, uint64_t discarded, uint64_t now)
 {
 	uint64_t room = EARLY_DISCARDED;
 
 	if (now > lane->since)
 		room += now - lane->since;
-	room = room > lane->discarded ? room - lane->discarded : 0;
+	return room > discarded ? room - discarded : 0;
+}
+
+uint64_t lane_believable(struct lane *lane, uint64_t count, uint64_t now)
+{
+	uint64_t room = lane_room(lane, lane->discarded, now);
+
 	if (count > room)
 		count = room;
 	lane->discarded += count;

@@ -43,6 +43,9 @@ void records_tell_discarded(struct lane_walk *walk, uint64_t count, uint64_t beg
 /* Tells what has been gathered of a lane, so that no number of records makes many lines. */
 void records_tell_gathered(struct lane_walk *walk);
 
+/* How much more than that it can have discarded by now. */
+uint64_t lane_room(const struct lane *lane, uint64_t discarded, uint64_t now);
+
 /* How much of a count can be true, which is the program's word. It counts as told then. */
 uint64_t lane_believable(struct lane *lane, uint64_t count, uint64_t now);
 

@@ -17,6 +17,7 @@
 #include <urcu/rculist.h>
 
 #include "consumerd/control.h"
+#include "consumerd/discards.h"
 #include "consumerd/parts.h"
 #include "consumerd/snapshot.h"
 
@@ -369,6 +370,7 @@ static json_t *end_session(struct recordings *recordings, struct recording *reco
 	json_object_set_new(answer, "state", json_string("ended"));
 	json_object_set_new(answer, "clock_error_ns",
 			    json_integer(recording->session->clock_error_ns));
+	json_object_set_new(answer, "discarded_markers", discards_totals(recording->session));
 	session_destroy(recording->session);
 	recording->session = NULL;
 	return answer;

@@ -439,6 +439,9 @@ void session_destroy(struct session *session)
 	merge_destroy(session->merge);
 	class_set_destroy(session->classes);
 	array_fini(&session->shares);
+	for (size_t i = 0; i < session->discards.nr; i++)
+		free(session->discards.items[i].marker);
+	array_fini(&session->discards);
 	for (char **pattern = session->patterns; pattern && *pattern; pattern++)
 		free(*pattern);
 	free(session->patterns);

@@ -119,6 +119,12 @@ struct class_share {
 	uint32_t cost;
 };
 
+/* What was discarded of a marker: in all, and what the sidecar does not know yet. */
+struct marker_discards {
+	char *marker;
+	uint64_t total, untold, begin_ns, end_ns;
+};
+
 struct session {
 	uint32_t number;
 	char *dir;
@@ -137,6 +143,10 @@ struct session {
 
 	struct write_queue *queue; /* to its writing thread; NULL: written at once */
 	struct class_set *classes; /* of all its traces, one after the other */
+	struct {
+		struct marker_discards *items;
+		size_t nr, capacity;
+	} discards; /* of markers (consumerd/discards.h) */
 	struct {
 		struct class_share *items;
 		size_t nr, capacity;

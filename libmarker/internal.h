@@ -51,7 +51,8 @@ struct lane_writer {
 	uint64_t mask;
 	uint64_t last_discard; /* ticks */
 	uint64_t nr_untaken;   /* steps of waiting for a consumer to take the ring on */
-	uint64_t pad[2];
+	struct ring_discards *discards; /* by class, RING_NR_DISCARDS */
+	uint64_t pad[1];
 };
 
 /*

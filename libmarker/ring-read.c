@@ -12,6 +12,7 @@
 #define TMPFS_MAGIC 0x01021994 /* as in linux/magic.h */
 #define MIN_DATA_SIZE 4096u
 #define MAX_DATA_SIZE (1u << 30)
+#define MAX_DISCARDS 256u
 
 /* One lane's place in the memfd, from words copied once. */
 static int lane_check(struct ring_lane *shared, uint8_t *base, uint64_t map_size,
@@ -41,6 +42,23 @@ static int lane_check(struct ring_lane *shared, uint8_t *base, uint64_t map_size
 	return 0;
 }
 
+/* Where they are no table in the memfd, there are none. */
+static void find_discards(struct ring_reader *reader, const struct ring_shared *head, uint8_t *base)
+{
+	uint64_t size = (uint64_t)head->nr_discards * sizeof(struct ring_discards);
+
+	if (head->nr_discards > MAX_DISCARDS || head->discards_off % sizeof(uint64_t) ||
+	    head->discards_off > reader->map_size ||
+	    head->nr_lanes * size > reader->map_size - head->discards_off)
+		return;
+	for (uint32_t i = 0; i < head->nr_lanes; i++) {
+		uint8_t *table = base + head->discards_off + i * size;
+
+		reader->lanes[i].discards = (struct ring_discards *)(void *)table;
+		reader->lanes[i].nr_discards = head->nr_discards;
+	}
+}
+
 static int layout_check(struct ring_reader *reader, uint8_t *base)
 {
 	struct ring_shared head;
@@ -48,7 +66,7 @@ static int layout_check(struct ring_reader *reader, uint8_t *base)
 	int ret = 0;
 
 	memcpy(&head, base, sizeof(head));
-	if (head.magic != RING_MAGIC || head.version < 1 || head.size < sizeof(head))
+	if (head.magic != RING_MAGIC || head.version < 1 || head.size < RING_SHARED_MIN_SIZE)
 		return -EBADMSG;
 	if (head.nr_lanes < 1 || head.nr_lanes > RING_NR_LANES)
 		return -EBADMSG;
@@ -68,6 +86,8 @@ static int layout_check(struct ring_reader *reader, uint8_t *base)
 		ret = lane_check((struct ring_lane *)lane, base, reader->map_size,
 				 &reader->lanes[i]);
 	}
+	if (!ret && head.size >= sizeof(head))
+		find_discards(reader, &head, base);
 	return ret;
 }
 
@@ -163,6 +183,20 @@ int ring_lane_look(struct ring_reader *reader, uint32_t lane_nr, struct ring_loo
 		return -EBADMSG;
 	*ret_look = look;
 	return 0;
+}
+
+uint64_t ring_lane_discards(const struct ring_reader *reader, uint32_t lane_nr, uint32_t entry,
+			    uint32_t *ret_class)
+{
+	const struct ring_reader_lane *lane = &reader->lanes[lane_nr];
+	uint64_t count;
+
+	if (entry >= lane->nr_discards)
+		return 0;
+	/* Acquire pairs with the program's release: the class before its count. */
+	count = atomic_load_explicit(&lane->discards[entry].count, memory_order_acquire);
+	*ret_class = atomic_load_explicit(&lane->discards[entry].class, memory_order_relaxed);
+	return count;
 }
 
 static void copy_out(const struct ring_reader_lane *lane, uint64_t pos, void *buffer, size_t size)

@@ -29,6 +29,8 @@ struct ring_reader_lane {
 	uint64_t data_size;
 	uint64_t read_pos;	 /* ours; the shared word is only written */
 	uint64_t discarded_told; /* seen in RECORD_DISCARDED records so far, by ring_lane_read() */
+	struct ring_discards *discards; /* shared; NULL: an older ring */
+	uint32_t nr_discards;
 };
 
 struct ring_reader {
@@ -87,6 +89,14 @@ int ring_lane_look(struct ring_reader *reader, uint32_t lane, struct ring_look *
 int ring_lane_read(struct ring_reader *reader, uint32_t lane, uint64_t limit_pos, void *buffer,
 		   size_t capacity, size_t *ret_size);
 #define RING_MIN_BUFFER (RECORD_MAX_PAYLOAD + sizeof(struct ring_record))
+
+/**
+ * ring_lane_discards() - one entry of what a lane discarded by class.
+ * @ret_class: 0: a free entry, or classes that have none
+ * Return: the count, the program's word; 0 where there is no such entry.
+ */
+uint64_t ring_lane_discards(const struct ring_reader *reader, uint32_t lane, uint32_t entry,
+			    uint32_t *ret_class);
 
 /* The payload of RECORD_DISCARDED. */
 struct ring_discarded {

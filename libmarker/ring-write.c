@@ -21,6 +21,7 @@
 #include "libmarker/internal.h"
 
 #define MAX_STRING 255u
+#define DISCARD_TRIES 4
 #define DISCARDED_RECORD_SIZE (sizeof(struct ring_record) + 3 * sizeof(uint64_t))
 
 _Static_assert(offsetof(struct ring_lane, writing) == offsetof(struct weft_marker_lane, writing) &&
@@ -109,7 +110,28 @@ record_begin(const struct lane_view *view, uint64_t pos, uint64_t ticks, uint32_
 	return record;
 }
 
-static void discard(struct lane_writer *writer, struct ring_lane *lane, uint32_t clock)
+/* Only this lane's writer adds to the table. */
+static void count_class(struct ring_discards *table, uint32_t class)
+{
+	struct ring_discards *entry = table, *candidate;
+	uint64_t count;
+	uint32_t known;
+
+	for (uint32_t i = 0; i < DISCARD_TRIES && entry == table; i++) {
+		candidate = &table[1 + (class + i) % (RING_NR_DISCARDS - 1)];
+		known = atomic_load_explicit(&candidate->class, memory_order_relaxed);
+		if (!known)
+			atomic_store_explicit(&candidate->class, class, memory_order_relaxed);
+		if (!known || known == class)
+			entry = candidate;
+	}
+	count = atomic_load_explicit(&entry->count, memory_order_relaxed);
+	/* Release pairs with the acquire in ring_lane_discards(): the class before its count. */
+	atomic_store_explicit(&entry->count, count + 1, memory_order_release);
+}
+
+static void discard(struct lane_writer *writer, struct ring_lane *lane, uint32_t clock,
+		    uint32_t class)
 {
 	uint64_t told = atomic_load_explicit(&lane->discarded_told, memory_order_relaxed);
 	uint64_t ticks = ticks_now(clock);
@@ -117,6 +139,8 @@ static void discard(struct lane_writer *writer, struct ring_lane *lane, uint32_t
 	/* Relaxed: only this thread writes them. */
 	if (atomic_load_explicit(&lane->discarded, memory_order_relaxed) == told)
 		atomic_store_explicit(&lane->discard_begin, ticks, memory_order_relaxed);
+	if (writer->discards)
+		count_class(writer->discards, class);
 	/* An addition that no handler of this thread cuts in two. Release pairs with the acquire in
 	 * ring_lane_look(): the beginning before the number. */
 	atomic_fetch_add_explicit(&lane->discarded, 1, memory_order_release);
@@ -195,7 +219,7 @@ lane_reserve(struct lane_writer *writer, struct ring_lane *lane, uint32_t clock,
 				continue;
 			if (!writer->mask) /* wiped: a handler has forked in there */
 				return no_slot;
-			discard(writer, lane, clock);
+			discard(writer, lane, clock, class);
 			atomic_store_explicit(&lane->writing, 0, memory_order_release);
 			return no_slot;
 		}

@@ -2,7 +2,8 @@
 /*
  * ring.h - layout of a thread's ring in shared memory (a sealed memfd), and of the records in it.
  *
- *	page 0             struct ring_shared, then struct ring_lane lanes[RING_NR_LANES]
+ *	page 0             struct ring_shared, then struct ring_lane lanes[RING_NR_LANES]; from
+ *	                   discards_off, struct ring_discards for each lane
  *	from data_off      lane 0's data, lane 1's data, ...; each a power of two, multiple of the
  *	                   page size, mapped twice in a row by both, so that a record never wraps
  *
@@ -10,6 +11,7 @@
  *	   writing          producer         consumer
  *	   write_pos        producer         consumer
  *	   discarded        producer         consumer
+ *	   ring_discards    producer         consumer
  *	   read_pos         consumer         producer
  *	   reader           consumer         producer
  *	   owner tid, state producer         consumer
@@ -69,7 +71,20 @@ struct ring_shared {
 	_Atomic uint32_t state; /* enum ring_state; owner claims it by compare-and-swap */
 	_Atomic int32_t vtid;	/* set before state becomes RING_OWNED */
 	char comm[16];		/* the thread's name when it claimed the ring */
+	/* From here on only in later rings; nr_discards 0 where they end before. */
+	uint32_t discards_off; /* from the start of the memfd */
+	uint32_t nr_discards;  /* entries for each lane */
 };
+/* What every ring has. */
+#define RING_SHARED_MIN_SIZE offsetof(struct ring_shared, discards_off)
+
+/* How many events of a class a lane has refused, cumulative. */
+struct ring_discards {
+	_Atomic uint32_t class; /* 0: a free entry; the first one stays so and counts the rest */
+	uint32_t padding;
+	_Atomic uint64_t count;
+};
+#define RING_NR_DISCARDS 32u
 
 struct ring_lane {
 	/* The producer's line. */
@@ -113,5 +128,6 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "a locked atomic does not work acros
 _Static_assert(sizeof(struct ring_record) == 16, "record layout");
 _Static_assert(offsetof(struct ring_lane, read_pos) == RING_CACHE_LINE, "lane layout");
 _Static_assert(sizeof(struct ring_lane) == 3 * RING_CACHE_LINE, "lane layout");
+_Static_assert(sizeof(struct ring_discards) == 16, "discards layout");
 
 #endif

@@ -36,6 +36,11 @@
 #define LANES_OFF \
 	((sizeof(struct ring_shared) + RING_CACHE_LINE - 1) & ~(size_t)(RING_CACHE_LINE - 1))
 
+#define DISCARDS_OFF (LANES_OFF + RING_NR_LANES * sizeof(struct ring_lane))
+_Static_assert(DISCARDS_OFF + RING_NR_LANES * RING_NR_DISCARDS * sizeof(struct ring_discards) <=
+		       PAGE,
+	       "what is no data is one page");
+
 struct ring_lane *ring_lane_of(struct ring_shared *shared, uint32_t lane)
 {
 	return (struct ring_lane *)((char *)shared + LANES_OFF) + lane;
@@ -138,6 +143,8 @@ static void ring_fill(struct ring_shared *shared)
 		.clock = process.clock,
 		.vpid = getpid(),
 		.state = RING_FREE,
+		.discards_off = DISCARDS_OFF,
+		.nr_discards = RING_NR_DISCARDS,
 	};
 	for (uint32_t i = 0; i < RING_NR_LANES; i++) {
 		struct ring_lane *lane = ring_lane_of(shared, i);
@@ -179,6 +186,8 @@ void ring_arm(struct ring_entry *entry)
 		writer->data = (uint8_t *)data;
 		writer->mask = size - 1;
 		writer->limit = 0;
+		writer->discards = (struct ring_discards *)((char *)entry->shared + DISCARDS_OFF) +
+				   i * RING_NR_DISCARDS;
 		__atomic_store_n(&writer->lane, lane, __ATOMIC_RELEASE);
 		data += 2 * (size_t)size;
 	}

@@ -191,6 +191,19 @@ static int load_loss(struct sidecar *sidecar, const json_t *object)
 	return 0;
 }
 
+static int load_marker_loss(struct sidecar *sidecar, const json_t *object)
+{
+	struct sidecar_marker_loss *loss = array_push(&sidecar->marker_losses);
+
+	if (!loss)
+		return -ENOMEM;
+	get_text(object, "marker", loss->marker);
+	loss->begin_ns = get_u64(object, "begin_ns");
+	loss->end_ns = get_u64(object, "end_ns");
+	loss->discarded = get_u64(object, "discarded");
+	return 0;
+}
+
 static int load_anchor(struct sidecar *sidecar, const json_t *object)
 {
 	struct clock_anchor *anchor = array_push(&sidecar->anchors);
@@ -261,7 +274,7 @@ static const struct {
 	{"map", load_map},	   {"irq", load_irq},		{"missing", load_missing},
 	{"device", load_device},   {"loss", load_loss},		{"anchor", load_anchor},
 	{"segment", load_segment}, {"clock_break", load_break}, {"end", load_end},
-	{"problem", load_problem}, {"snapshot", load_snapshot},
+	{"problem", load_problem}, {"snapshot", load_snapshot}, {"marker_loss", load_marker_loss},
 };
 
 static int load_line(struct sidecar *sidecar, const char *line, size_t size)
@@ -304,6 +317,7 @@ static size_t nr_bytes(const struct sidecar *sidecar)
 	       sidecar->irqs.nr * sizeof(*sidecar->irqs.items) +
 	       sidecar->devices.nr * sizeof(*sidecar->devices.items) +
 	       sidecar->losses.nr * sizeof(*sidecar->losses.items) +
+	       sidecar->marker_losses.nr * sizeof(*sidecar->marker_losses.items) +
 	       sidecar->problems.nr * sizeof(*sidecar->problems.items) +
 	       sidecar->anchors.nr * sizeof(*sidecar->anchors.items) +
 	       sidecar->segments.nr * sizeof(*sidecar->segments.items) +
@@ -411,6 +425,7 @@ int sidecar_append(struct sidecar *sidecar, struct sidecar *later)
 	append_array(ret, &sidecar->irqs, &later->irqs);
 	append_array(ret, &sidecar->devices, &later->devices);
 	append_array(ret, &sidecar->losses, &later->losses);
+	append_array(ret, &sidecar->marker_losses, &later->marker_losses);
 	append_array(ret, &sidecar->problems, &later->problems);
 	append_array(ret, &sidecar->anchors, &later->anchors);
 	append_array(ret, &sidecar->segments, &later->segments);
@@ -435,6 +450,7 @@ void sidecar_fini(struct sidecar *sidecar)
 	array_fini(&sidecar->irqs);
 	array_fini(&sidecar->devices);
 	array_fini(&sidecar->losses);
+	array_fini(&sidecar->marker_losses);
 	array_fini(&sidecar->problems);
 	array_fini(&sidecar->anchors);
 	array_fini(&sidecar->segments);

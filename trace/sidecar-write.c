@@ -165,6 +165,20 @@ char *sidecar_format_loss(const struct sidecar_loss *loss)
 	return line_end(&line);
 }
 
+char *sidecar_format_marker_loss(const struct sidecar_marker_loss *loss)
+{
+	struct line line;
+	struct json_writer *json = line_begin(&line, "marker_loss");
+
+	if (!json)
+		return NULL;
+	json_string_n(json, "marker", loss->marker, sizeof(loss->marker));
+	json_u64(json, "begin_ns", loss->begin_ns);
+	json_u64(json, "end_ns", loss->end_ns);
+	json_u64(json, "discarded", loss->discarded);
+	return line_end(&line);
+}
+
 char *sidecar_format_problem(uint64_t ns, const char *text)
 {
 	struct line line;

@@ -72,6 +72,11 @@ struct sidecar_loss {
 	char source[32]; /* "cpu1", "thread 812" */
 	uint64_t begin_ns, end_ns, discarded;
 };
+/* The same as losses of threads hold, by marker: between two looks at what they count. */
+struct sidecar_marker_loss {
+	char marker[128];
+	uint64_t begin_ns, end_ns, discarded;
+};
 struct sidecar_problem { /* what went wrong while it was recorded */
 	uint64_t ns;
 	char text[160];
@@ -115,6 +120,10 @@ struct sidecar {
 		size_t nr, capacity;
 	} losses;
 	struct {
+		struct sidecar_marker_loss *items;
+		size_t nr, capacity;
+	} marker_losses;
+	struct {
 		struct sidecar_problem *items;
 		size_t nr, capacity;
 	} problems;
@@ -143,6 +152,7 @@ char *sidecar_format_map(const struct sidecar_map *map);
 char *sidecar_format_irq(const struct sidecar_irq *irq);
 char *sidecar_format_device(const struct sidecar_device *device);
 char *sidecar_format_loss(const struct sidecar_loss *loss);
+char *sidecar_format_marker_loss(const struct sidecar_marker_loss *loss);
 /* What went wrong while it was recorded, in a sentence. */
 char *sidecar_format_problem(uint64_t ns, const char *text);
 char *sidecar_format_anchor(const struct clock_anchor *anchor);

@@ -49,6 +49,25 @@ ok "and discards" test "$(discarded_of err)" -gt 0
 is "of which nothing is lost in the count" \
 	"$(($(discarded_of err) + $("$WEFT" dump --name 'full:*' discard | wc -l)))" "$((3000000 + $(sed -n 's/^handled //p' out)))"
 
+# lacking MARKER MADE: how many of them are not in the trace.
+lacking() { echo $(($2 - $("$WEFT" dump --name "$1" discard | wc -l))); }
+if command -v jq >/dev/null; then
+	"$WEFT" report discard summary --json >summary
+	discarded_of_marker() { jq --arg marker "$1" '[.discarded_markers[] | select(.marker == $marker) | .discarded] | add // 0' summary; }
+	is "the summary says how many of one marker" "$(discarded_of_marker full:step)" "$(lacking full:step 3000000)"
+	is "and of another one" "$(discarded_of_marker full:handled)" "$(lacking full:handled "$(sed -n 's/^handled //p' out)")"
+	ok "each within the recording" jq -e '. as $all | .discarded_markers | all(.begin_ns <= .end_ns and .begin_ns > 0)' summary
+	is "the sidecar places them in time" \
+		"$(grep '"type":"marker_loss"' discard/weft/sidecar | jq -s '(map(.discarded) | add), all(.end_ns - .begin_ns < 5e9)' | tr '\n' ' ')" \
+		"$(discarded_of err) true "
+else
+	for sentence in "the summary says how many of one marker" "and of another one" "each within the recording" "the sidecar places them in time"; do
+		skip "$sentence" "jq is not installed"
+	done
+fi
+ok "record's end says of which markers they are" grep -q '^discard: discarded were [0-9,]* of full:[a-z]*' err
+ok "so does the summary for people" grep -q '^full:step: [0-9]* of these, from ' <("$WEFT" report discard summary)
+
 "$WEFT" record --kernel=none $small --when-full=block -o block -- "$program" 3000000 >out 2>err
 is "one that may block ends as well" $? 0
 is "and discards nothing" "$(discarded_of err)" 0

@@ -12,6 +12,7 @@
 #define DATA 4096u
 #define LANES_OFF 64u
 #define SIZE (4096u + RING_NR_LANES * DATA)
+#define TABLE_OFF 2048u /* of counts by class */
 
 struct fake {
 	int fd;
@@ -130,6 +131,40 @@ static void test_records(void)
 	   "until it is read as well");
 	ring_reader_close(&reader);
 	ok(fake.lane->reader == RING_READER_GONE, "and that it is no more");
+	fake_destroy(&fake);
+}
+
+/* A ring's counts by class, which older rings do not have. */
+static void test_discards(void)
+{
+	struct fake fake = fake_create(SEALS);
+	struct ring_discards *table = (void *)((char *)fake.shared + TABLE_OFF);
+	struct ring_reader reader;
+	uint32_t class = 0;
+
+	fake.shared->size = RING_SHARED_MIN_SIZE;
+	fake.shared->discards_off = TABLE_OFF;
+	fake.shared->nr_discards = 4;
+	ok(!ring_reader_open(fake.fd, &reader) && ring_lane_discards(&reader, 0, 1, &class) == 0,
+	   "an older ring opens, and has no counts by class");
+	ring_reader_close(&reader);
+	fake.shared->size = sizeof(*fake.shared);
+	table[1].class = 7;
+	table[1].count = 12;
+	ok(!ring_reader_open(fake.fd, &reader) && ring_lane_discards(&reader, 0, 1, &class) == 12 &&
+		   class == 7,
+	   "a later one's are read");
+	ok(ring_lane_discards(&reader, 0, 4, &class) == 0, "up to the last one");
+	ring_reader_close(&reader);
+	fake.shared->discards_off = SIZE - 8;
+	ok(!ring_reader_open(fake.fd, &reader) && ring_lane_discards(&reader, 0, 1, &class) == 0,
+	   "a table that lies outside is none");
+	ring_reader_close(&reader);
+	fake.shared->discards_off = TABLE_OFF;
+	fake.shared->nr_discards = UINT32_MAX;
+	ok(!ring_reader_open(fake.fd, &reader) && ring_lane_discards(&reader, 0, 1, &class) == 0,
+	   "nor is one without end");
+	ring_reader_close(&reader);
 	fake_destroy(&fake);
 }
 
@@ -312,6 +347,7 @@ static void test_random(void)
 int main(void)
 {
 	test_records();
+	test_discards();
 	test_owner_and_discarded();
 	test_layout();
 	test_positions();

@@ -74,6 +74,7 @@ static void write_all(void)
 	struct sidecar_irq irq = {36, "virtio1-req.0", "0000:00:02.0"};
 	struct sidecar_device device = {254, 0, "vda"};
 	struct sidecar_loss loss = {"cpu1", 10, 20, 17};
+	struct sidecar_marker_loss marker_loss = {"player:shown", 11, 12, 13};
 	struct sidecar_snapshot snapshot = {77, -88, "/tmp/flight \"1\""};
 
 	write_line(file, sidecar_format_header(&header));
@@ -87,6 +88,7 @@ static void write_all(void)
 	write_line(file, sidecar_format_segment(&segment));
 	fprintf(file, "{\"type\":\"later\",\"x\":[1,{\"y\":2}]}\n\n{\"no\":\"type\"}\n");
 	write_line(file, sidecar_format_snapshot(&snapshot));
+	write_line(file, sidecar_format_marker_loss(&marker_loss));
 	write_line(file, sidecar_format_end(99, 1000, 17, 180));
 	fclose(file);
 }
@@ -134,6 +136,10 @@ static void test_round_trip(void)
 	   "so does when the recording of a part began");
 	ok(sidecar.header.keep_ns == 30000000000 && sidecar.header.keep_bytes == 1 << 30,
 	   "so does what a flight recorder kept");
+	ok(sidecar.marker_losses.nr == 1 && sidecar.marker_losses.items[0].discarded == 13 &&
+		   sidecar.marker_losses.items[0].begin_ns == 11 &&
+		   !strcmp(sidecar.marker_losses.items[0].marker, "player:shown"),
+	   "what was discarded of a marker comes back");
 	ok(sidecar.snapshot.ns == 77 && sidecar.snapshot.realtime_ns == -88 &&
 		   !strcmp(sidecar.snapshot.recording, "/tmp/flight \"1\""),
 	   "a snapshot comes back");

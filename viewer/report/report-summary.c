@@ -40,6 +40,10 @@ struct summary {
 		struct busy *items;
 		size_t nr, capacity;
 	} threads; /* busiest first */
+	struct {
+		struct sidecar_marker_loss *items; /* of each marker one, the most first */
+		size_t nr, capacity;
+	} discarded_markers;
 };
 
 static int compare_names(const void *a, const void *b)
@@ -99,6 +103,57 @@ static int find_kinds(struct summary *summary)
 			*kind = (struct kind){.name = info->class->name, .count = info->count};
 		}
 	join_kinds(summary);
+	return 0;
+}
+
+static int compare_markers(const void *a, const void *b)
+{
+	const struct sidecar_marker_loss *x = a, *y = b;
+
+	return strcmp(x->marker, y->marker);
+}
+
+static int compare_losses(const void *a, const void *b)
+{
+	const struct sidecar_marker_loss *x = a, *y = b;
+
+	if (x->discarded != y->discarded)
+		return x->discarded > y->discarded ? -1 : 1;
+	return strcmp(x->marker, y->marker);
+}
+
+static void loss_join(struct sidecar_marker_loss *loss, const struct sidecar_marker_loss *more)
+{
+	loss->discarded += more->discarded;
+	if (more->begin_ns < loss->begin_ns)
+		loss->begin_ns = more->begin_ns;
+	if (more->end_ns > loss->end_ns)
+		loss->end_ns = more->end_ns;
+}
+
+static int find_discarded(struct summary *summary)
+{
+	struct sidecar_marker_loss *items;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < summary->sidecar->marker_losses.nr; i++) {
+		items = array_push(&summary->discarded_markers);
+		if (!items)
+			return -ENOMEM;
+		*items = summary->sidecar->marker_losses.items[i];
+	}
+	if (!summary->discarded_markers.nr)
+		return 0;
+	items = summary->discarded_markers.items;
+	qsort(items, summary->discarded_markers.nr, sizeof(*items), compare_markers);
+	for (size_t i = 0; i < summary->discarded_markers.nr; i++) {
+		if (nr && !strcmp(items[nr - 1].marker, items[i].marker))
+			loss_join(&items[nr - 1], &items[i]);
+		else
+			items[nr++] = items[i];
+	}
+	summary->discarded_markers.nr = nr;
+	qsort(items, nr, sizeof(*items), compare_losses);
 	return 0;
 }
 
@@ -202,6 +257,20 @@ static void print_head(const struct summary *summary, FILE *file)
 			      "off\n");
 }
 
+/* Of each marker, all its losses as one. */
+static void print_discarded(const struct summary *summary, FILE *file)
+{
+	for (size_t i = 0; i < summary->discarded_markers.nr && i < MAX_GAPS; i++) {
+		const struct sidecar_marker_loss *loss = &summary->discarded_markers.items[i];
+
+		fprintf(file, "%s: %" PRIu64 " of these, from %.6f s to %.6f s\n", loss->marker,
+			loss->discarded, (double)loss->begin_ns / 1e9, (double)loss->end_ns / 1e9);
+	}
+	if (summary->discarded_markers.nr > MAX_GAPS)
+		fprintf(file, "... and %zu markers more\n",
+			summary->discarded_markers.nr - MAX_GAPS);
+}
+
 static void print_lists(const struct summary *summary, FILE *file)
 {
 	const struct history *history = summary->history;
@@ -213,6 +282,7 @@ static void print_lists(const struct summary *summary, FILE *file)
 			(double)history->losses.items[i].end_ns / 1e9);
 	if (history->losses.nr > MAX_GAPS)
 		fprintf(file, "... and %zu gaps more\n", history->losses.nr - MAX_GAPS);
+	print_discarded(summary, file);
 	fputs("\nEvents\n", file);
 	for (size_t i = 0; i < summary->kinds.nr && i < MAX_KINDS; i++)
 		fprintf(file, "  %12" PRIu64 "  %10.1f/s  %s\n", summary->kinds.items[i].count,
@@ -308,6 +378,16 @@ static void print_json(const struct summary *summary, FILE *file)
 		json_end_object(&json);
 	}
 	json_end_array(&json);
+	json_array(&json, "discarded_markers");
+	for (size_t i = 0; i < summary->discarded_markers.nr; i++) {
+		json_object(&json, NULL);
+		json_string(&json, "marker", summary->discarded_markers.items[i].marker);
+		json_u64(&json, "begin_ns", summary->discarded_markers.items[i].begin_ns);
+		json_u64(&json, "end_ns", summary->discarded_markers.items[i].end_ns);
+		json_u64(&json, "discarded", summary->discarded_markers.items[i].discarded);
+		json_end_object(&json);
+	}
+	json_end_array(&json);
 	write_clock_breaks(&json, summary->sidecar);
 	json_end_object(&json);
 	json_line(&json);
@@ -326,6 +406,8 @@ int report_summary(const struct history *history, struct trace_reader *reader, b
 	ret = find_kinds(&summary);
 	if (ret == 0)
 		ret = find_busy(&summary);
+	if (ret == 0)
+		ret = find_discarded(&summary);
 	if (ret == 0 && is_json) {
 		print_json(&summary, file);
 	} else if (ret == 0) {
@@ -334,5 +416,6 @@ int report_summary(const struct history *history, struct trace_reader *reader, b
 	}
 	array_fini(&summary.kinds);
 	array_fini(&summary.threads);
+	array_fini(&summary.discarded_markers);
 	return ret;
 }
