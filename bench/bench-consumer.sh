@@ -10,7 +10,7 @@
 # dd writes as many bytes there, and lttng-ust does the same (of its own session daemon, 16 MiB a CPU); -w: without it.
 # A virtual machine that gives free memory back to its host pays for each page again, 1 to 2 ns a byte here. -k: a file
 # in FOLDER holds as much as will be recorded and shrinks as the recording grows, so that it costs what memory costs.
-# -d: the disk of FOLDER instead. dd first, then weft at the rate that makes 92 % of dd's bytes a second, but no more than
+# -d: the disk of FOLDER instead. dd first, as long, then weft at the rate that makes 92 % of dd's bytes a second, but no more than
 # the last RATE, for SECONDS (60), then dd of as many bytes, ROUNDS (1) times; both rates include fsync.
 #
 # A machine that others use says little. Where sessions share the CPUs (autogroup) this one may be raised above them:
@@ -176,6 +176,8 @@ find_highest() {
 run_disk() {
 	local rate dd_before
 	measure_dd $((4 << 30))
+	# A few seconds tell of the page cache; as long as weft will write, of the disk.
+	measure_dd "$(calculate %.0f "$per_second * $seconds")"
 	for _ in $(seq "$rounds"); do
 		for recorder in $recorders; do
 			dd_before=$per_second

@@ -41,7 +41,7 @@ done
 . "$(dirname "$0")/recorders.sh"
 prepare bench/bench-faults
 
-loops=100000 reads=8000 pages=400000
+loops=100000 reads=20000 pages=400000
 dd if=/dev/urandom of="$dir/file" bs=1M count=$((reads * 4096 / 1048576 + 1)) conv=fsync status=none
 
 # The work, run by bench-run in the recorder's place for a command; its own time goes to a file.

@@ -2,12 +2,17 @@
 /*
  * bench-marker.c - what a marker costs, beside its stamp alone and a peer, interleaved in one run.
  *
- *	bench-marker [--clock=ordered|fast] [--events=N] [--rounds=N]
+ *	bench-marker [--clock=ordered|fast] [--events=N] [--rounds=N] [--each=N]
  *
  * Each line: ns of CPU time per event, best and median of the rounds, one line per subject.
- * "marker" is one u64 through the shared library; "marker-unwanted" one that the recording leaves
- * out; "marker-off" one while nobody records. The consumer runs in a thread of its own, sleeps and
- * drains in batches. bench-marker.sh runs it with lttng-ust recording beside it.
+ * "marker" is one u64 through the shared library, "two-threads" the same in two threads at once, of
+ * each; "int-string" an int and 16 bytes; "scope" a begin and its end; "marker-unwanted" one that
+ * the recording leaves out; "marker-off" one while nobody records. The consumer runs in a thread of
+ * its own, sleeps and drains in batches. bench-marker.sh runs it with lttng-ust recording beside
+ *it.
+ *
+ * Then lines "each": of N events (1e7), by the clock, the time from one to the next. What
+ * interrupts the thread is in it, and is beside it in that of the stamp alone.
  */
 #include <marker/marker.h>
 
@@ -85,6 +90,13 @@ static void run_off(void)
 		MARKER(bench, event, i);
 }
 
+static void run_int_string(void)
+{
+	for (uint64_t i = 0; i < nr_events; i++)
+		MARKER(bench, named, MARKER_FIELD(number, (int)i),
+		       MARKER_FIELD(text, "0123456789abcdef"));
+}
+
 static void run_scope(void)
 {
 	for (uint64_t i = 0; i < nr_events; i++) {
@@ -103,14 +115,20 @@ static void run_lttng(void)
 static struct subject {
 	const char *name;
 	void (*run)(void);
+	bool has_two_threads;
 	double ns[MAX_ROUNDS];
 } subjects[] = {
-	{"empty-loop", run_empty, {0}},	     {"rdtsc", run_rdtsc, {0}},
-	{"ordered-stamp", run_ordered, {0}}, {"marker", run_marker, {0}},
-	{"scope", run_scope, {0}},	     {"marker-unwanted", run_disabled, {0}},
-	{"marker-off", run_off, {0}},
+	{.name = "empty-loop", .run = run_empty},
+	{.name = "rdtsc", .run = run_rdtsc},
+	{.name = "ordered-stamp", .run = run_ordered},
+	{.name = "marker", .run = run_marker},
+	{.name = "two-threads", .run = run_marker, .has_two_threads = true},
+	{.name = "int-string", .run = run_int_string},
+	{.name = "scope", .run = run_scope},
+	{.name = "marker-unwanted", .run = run_disabled},
+	{.name = "marker-off", .run = run_off},
 #ifdef HAVE_LTTNG_UST
-	{"lttng-ust", run_lttng, {0}},
+	{.name = "lttng-ust", .run = run_lttng},
 #endif
 };
 #define NR_SUBJECTS (sizeof(subjects) / sizeof(subjects[0]))
@@ -171,19 +189,50 @@ static void print_ratio(const char *name, const char *base, int rounds)
 	       a->ns[rounds / 2] / b->ns[rounds / 2], a->ns[0] / b->ns[0]);
 }
 
+/* The other thread waits here for each run of a subject of two. */
+static pthread_barrier_t other_begins, other_ended;
+static double other_ns;
+static bool is_other_done;
+
+static void *run_other(void *arg)
+{
+	(void)arg;
+	MARKER_THREAD("bench-other");
+	for (pthread_barrier_wait(&other_begins); !is_other_done;
+	     pthread_barrier_wait(&other_begins)) {
+		double begin = cpu_ns();
+
+		run_marker();
+		other_ns = cpu_ns() - begin;
+		pthread_barrier_wait(&other_ended);
+	}
+	return NULL;
+}
+
+static void measure_subject(struct subject *subject, int round)
+{
+	double begin, ns;
+
+	sink_publish(&sink, subject->run == run_off ? NULL : &wish);
+	if (subject->has_two_threads)
+		pthread_barrier_wait(&other_begins);
+	begin = cpu_ns();
+	subject->run();
+	ns = cpu_ns() - begin;
+	if (subject->has_two_threads) {
+		pthread_barrier_wait(&other_ended);
+		ns = (ns + other_ns) / 2;
+	}
+	subject->ns[round] = ns / nr_events;
+	/* The consumer catches up before the next one. */
+	poll(NULL, 0, 5);
+}
+
 static void measure(int rounds)
 {
 	for (int round = 0; round < rounds; round++)
-		for (size_t i = 0; i < NR_SUBJECTS; i++) {
-			double begin;
-
-			sink_publish(&sink, subjects[i].run == run_off ? NULL : &wish);
-			begin = cpu_ns();
-			subjects[i].run();
-			subjects[i].ns[round] = (cpu_ns() - begin) / nr_events;
-			/* The consumer catches up before the next one. */
-			poll(NULL, 0, 5);
-		}
+		for (size_t i = 0; i < NR_SUBJECTS; i++)
+			measure_subject(&subjects[i], round);
 	sink_publish(&sink, &wish);
 	for (size_t i = 0; i < NR_SUBJECTS; i++) {
 		qsort(subjects[i].ns, rounds, sizeof(double), compare);
@@ -192,19 +241,101 @@ static void measure(int rounds)
 	}
 }
 
+/* How many events took how many ticks; the last: that or more. */
+#define MAX_TICKS 65536
+static uint32_t histogram[MAX_TICKS];
+
+static double ticks_of_quantile(uint64_t nr, double quantile)
+{
+	uint64_t sum = 0;
+	uint32_t ticks = 0;
+
+	while (ticks < MAX_TICKS - 1 && (sum += histogram[ticks]) < nr * quantile)
+		ticks++;
+	return ticks;
+}
+
+/* @ns_per_tick, @nr, @total and @maximum in ticks */
+static void print_each(const char *name, double ns_per_tick, uint64_t nr, uint64_t total,
+		       uint64_t maximum)
+{
+	printf("each %-14s events=%llu mean_ns=%.1f p50_ns=%.1f p99.9_ns=%.1f maximum_ns=%.0f\n",
+	       name, (unsigned long long)nr, total * ns_per_tick / nr,
+	       ticks_of_quantile(nr, 0.5) * ns_per_tick, ticks_of_quantile(nr, 0.999) * ns_per_tick,
+	       maximum * ns_per_tick);
+}
+
+static double now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1e9 + ts.tv_nsec;
+}
+
+/* EACH("name", nr, statement): the statement nr times, each timed. */
+#define EACH(name, nr, ...)                                                                       \
+	do {                                                                                      \
+		uint64_t first = __rdtsc(), last = first, maximum = 0;                            \
+		double begin = now_ns();                                                          \
+                                                                                                  \
+		memset(histogram, 0, sizeof(histogram));                                          \
+		for (uint64_t i = 0; i < (nr); i++) {                                             \
+			uint64_t now, ticks;                                                      \
+                                                                                                  \
+			__VA_ARGS__;                                                              \
+			now = __rdtsc();                                                          \
+			ticks = now - last;                                                       \
+			last = now;                                                               \
+			histogram[ticks < MAX_TICKS ? ticks : MAX_TICKS - 1]++;                   \
+			maximum = ticks > maximum ? ticks : maximum;                              \
+		}                                                                                 \
+		print_each(name, (now_ns() - begin) / (last - first), nr, last - first, maximum); \
+	} while (0)
+
+static void measure_each(uint64_t nr)
+{
+	sink_publish(&sink, &wish);
+	MARKER(bench, event, nr); /* the place is decided */
+	EACH("ordered-stamp", nr, _mm_lfence(); __asm__ volatile("" ::"r"(__rdtsc())));
+	EACH("marker", nr, MARKER(bench, event, i));
+	EACH("int-string", nr,
+	     MARKER(bench, named, MARKER_FIELD(number, (int)i),
+		    MARKER_FIELD(text, "0123456789abcdef")));
+	sink_publish(&sink, NULL);
+	EACH("marker-off", nr, MARKER(bench, event, i));
+}
+
+static void print_ratios(int rounds)
+{
+	print_ratio("marker", "ordered-stamp", rounds);
+	print_ratio("marker", "rdtsc", rounds);
+	print_ratio("scope", "ordered-stamp", rounds);
+	print_ratio("scope", "rdtsc", rounds);
+	print_ratio("int-string", "marker", rounds);
+	print_ratio("int-string", "ordered-stamp", rounds);
+	print_ratio("two-threads", "marker", rounds);
+#ifdef HAVE_LTTNG_UST
+	print_ratio("lttng-ust", "marker", rounds);
+#endif
+}
+
 int main(int argc, char **argv)
 {
 	const char *clock = "ordered";
-	pthread_t consumer;
+	uint64_t nr_each = 10000000;
+	pthread_t consumer, other;
 	int rounds = 15, ret;
 
 	for (int i = 1; i < argc; i++) {
 		if (!strncmp(argv[i], "--clock=", 8))
 			clock = argv[i] + 8;
 		else if (!strncmp(argv[i], "--events=", 9))
-			nr_events = strtoull(argv[i] + 9, NULL, 0);
+			nr_events = strtod(argv[i] + 9, NULL);
 		else if (!strncmp(argv[i], "--rounds=", 9))
 			rounds = atoi(argv[i] + 9);
+		else if (!strncmp(argv[i], "--each=", 7))
+			nr_each = strtod(argv[i] + 7, NULL);
 	}
 	if (rounds < 1 || rounds > MAX_ROUNDS || !nr_events) {
 		fprintf(stderr, "bench-marker: rounds: 1 to %d; events: 1 or more\n", MAX_ROUNDS);
@@ -214,23 +345,27 @@ int main(int argc, char **argv)
 	ret = sink_open(&sink);
 	if (!ret)
 		ret = sink_publish(&sink, &wish);
-	if (ret || pthread_create(&consumer, NULL, consume, NULL)) {
+	pthread_barrier_init(&other_begins, NULL, 2);
+	pthread_barrier_init(&other_ended, NULL, 2);
+	if (ret || pthread_create(&consumer, NULL, consume, NULL) ||
+	    pthread_create(&other, NULL, run_other, NULL)) {
 		fprintf(stderr, "bench-marker: no consumer: %s\n", strerror(-ret));
 		return 2;
 	}
 	MARKER_THREAD("bench");
 	print_conditions(clock, rounds);
 	measure(rounds);
+	is_other_done = true;
+	pthread_barrier_wait(&other_begins);
+	pthread_join(other, NULL);
+	if (nr_each)
+		measure_each(nr_each);
 	is_ended = 1;
 	pthread_join(consumer, NULL);
 	sink_round(&sink, NULL, NULL);
 	printf("recorded=%llu discarded=%llu\n", (unsigned long long)sink.nr_records,
 	       (unsigned long long)(sink.nr_discarded + sink_untold(&sink)));
-	print_ratio("marker", "ordered-stamp", rounds);
-	print_ratio("marker", "rdtsc", rounds);
-#ifdef HAVE_LTTNG_UST
-	print_ratio("lttng-ust", "marker", rounds);
-#endif
+	print_ratios(rounds);
 	sink_close(&sink);
 	return 0;
 }

@@ -38,6 +38,8 @@
 #define NS_PER_MS 1000000u
 #define MIN_SLEEP_MS 2
 #define MAX_SLEEP_MS 10			 /* a ring of 4 MiB takes 13 ms of markers without pause */
+#define MAX_KERNEL_SLEEP_MS 100		 /* a buffer takes 140 ms of a CPU that does nothing else */
+#define KERNEL_ROOMY_BYTES (8u << 20)	 /* of that size */
 #define FIRST_ANCHOR_NS (20 * NS_PER_MS) /* two anchors closer than that give no slope */
 #define FLUSH_NS (NS_PER_S / 2) /* with the round's sleep, what is older than 1 s is written */
 /* Bytes of kernel events in a round that call for shorter sleeps, per CPU. */
@@ -226,10 +228,42 @@ static unsigned fill_of(const struct collector *collector)
 	return fill;
 }
 
-/* Full buffers shorten the sleep at once, empty ones lengthen it slowly. */
+static bool has_rings(const struct collector *collector)
+{
+	const struct program *program;
+
+	cds_list_for_each_entry(program, &collector->programs.list, node)
+	{
+		if (program->rings.nr > 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Each wake-up takes a CPU from what is recorded and reads pages that are hardly begun: while there
+ * are only the kernel's events, as few as its buffers allow.
+ */
+static int longest_sleep_ms(const struct collector *collector)
+{
+	if (has_rings(collector))
+		return MAX_SLEEP_MS;
+	for (uint32_t slot = 0; slot < SESSION_MAX; slot++) {
+		const struct session *session = collector->sessions[slot];
+
+		if (session && session->kernel_buffer > 0 &&
+		    session->kernel_buffer < KERNEL_ROOMY_BYTES)
+			return MAX_SLEEP_MS;
+	}
+	return MAX_KERNEL_SLEEP_MS;
+}
+
+/* Full buffers shorten the sleep at once, empty ones lengthen it: slowly where a ring may fill
+ * within it. */
 static void choose_sleep(struct collector *collector)
 {
 	unsigned fill = fill_of(collector);
+	int longest_ms = longest_sleep_ms(collector);
 
 	/* Half full after a sleep: there is work for the whole time. */
 	if (fill > 50) {
@@ -241,11 +275,12 @@ static void choose_sleep(struct collector *collector)
 	else if (fill > 15)
 		collector->sleep_ms -= collector->sleep_ms / 2;
 	else if (fill < 8)
-		collector->sleep_ms += 1 + collector->sleep_ms / 8;
+		collector->sleep_ms +=
+			1 + collector->sleep_ms / (longest_ms > MAX_SLEEP_MS ? 1 : 8);
 	if (collector->sleep_ms < MIN_SLEEP_MS)
 		collector->sleep_ms = MIN_SLEEP_MS;
-	if (collector->sleep_ms > MAX_SLEEP_MS)
-		collector->sleep_ms = MAX_SLEEP_MS;
+	if (collector->sleep_ms > longest_ms)
+		collector->sleep_ms = longest_ms;
 }
 
 static void watch_threads(struct collector *collector)
@@ -447,21 +482,24 @@ static void run_commands(struct collector *collector)
 	}
 }
 
-/* Sleeps until the next round is due, or there is a command; without sessions until a program does
- * something. */
+/* Sleeps until the next round is due, or there is a command; where rounds are rare or there are
+ * none, until a program does something. */
 static void wait_for_work(struct collector *collector)
 {
 	struct pollfd fds[] = {
 		{.fd = collector->wake_fd, .events = POLLIN},
 		{.fd = collector->programs.epoll_fd, .events = POLLIN},
 	};
-	bool is_recording = has_sessions(collector);
+	int sleep_ms = has_sessions(collector) ? collector->sleep_ms : -1;
+	bool is_short = sleep_ms >= 0 && sleep_ms <= MAX_SLEEP_MS;
 
-	/* Recording, programs are read with the next round: they must not set the pace. */
-	(void)poll(fds, is_recording ? 1 : 2, is_recording ? collector->sleep_ms : -1);
-	/* Idle, a program that talks without end gets a round per tick of ours, not of its own. */
-	if (!is_recording && fds[1].revents)
+	/* A short while programs can wait: they must not set the pace. */
+	(void)poll(fds, is_short ? 1 : 2, sleep_ms);
+	/* And one that talks without end gets a round per tick of ours, not of its own. */
+	if (fds[1].revents) {
 		usleep(1000);
+		collector->sleep_ms = MIN_SLEEP_MS;
+	}
 }
 
 /* sched_setattr(2)'s argument, which Debian 12's libc does not declare. */

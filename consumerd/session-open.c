@@ -287,6 +287,7 @@ static int copy_config(struct session *session, const struct session_config *con
 	session->is_own_only = config->is_own_only;
 	session->is_blocking = config->is_blocking;
 	session->ring_size = config->ring_size;
+	session->kernel_buffer = config->kernel_buffer;
 	session->begin_ticks = session->drain_now = config->first->ticks;
 	session->begin_ns = config->first->monotonic_ns;
 	ret = parts_init(&session->parts, config);

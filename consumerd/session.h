@@ -136,6 +136,7 @@ struct session {
 	bool is_own_only;		    /* of our own user's programs, not of others' */
 	bool is_blocking;		    /* as in its configuration */
 	uint64_t ring_size;
+	uint64_t kernel_buffer; /* as in its configuration */
 	uint64_t begin_ticks; /* markers from before belong to another session */
 	uint64_t begin_ns, end_ns;
 	uint64_t on_ns;		 /* when everything was on */
