@@ -56,7 +56,7 @@ static void type_name(const struct wire_field *field, char *name, size_t size)
 		snprintf(name, size, "f%d", field->size * 8);
 		break;
 	default:
-		snprintf(name, size, "string");
+		snprintf(name, size, field->type == FIELD_BYTES ? "bytes" : "string");
 	}
 }
 
@@ -258,7 +258,7 @@ const struct command command_list = {
 		"A line: provider:name, kind, the fields as name:type[:role], and a message's "
 		"format;\n"
 		"types are u8 to u64,\n"
-		"s8 to s64, f32, f64, x64 (shown in hex) and string.\n"
+		"s8 to s64, f32, f64, x64 (shown in hex), string and bytes.\n"
 		"\n"
 		"  weft list ./player\n"
 		"  weft list $(pidof player) --json\n",

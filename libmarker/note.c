@@ -202,6 +202,12 @@ static unsigned argument_parse(struct span argument, unsigned index, char *name,
 			*role = ROLE_DUE;
 			return 1;
 		}
+		if (span_is(word, "MARKER_BYTES") || span_is(word, "MARKER_BOOL") ||
+		    span_is(word, "MARKER_ENUM")) {
+			if (!name_of_expression(first, name))
+				put_number_name(name, index);
+			return 1;
+		}
 		if (span_is(word, "MARKER_FIELD") || span_is(word, "MARKER_FLOW")) {
 			copy_name(name, first);
 			*role = span_is(word, "MARKER_FLOW") ? ROLE_FLOW : ROLE_NONE;
@@ -249,6 +255,7 @@ static int code_parse(uint8_t code, struct wire_field *field)
 			return -EBADMSG;
 		break;
 	case WEFT_MARKER_STRING:
+	case WEFT_MARKER_BYTES_CODE:
 		if (size)
 			return -EBADMSG;
 		break;

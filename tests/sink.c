@@ -350,6 +350,24 @@ static void format_number(const struct wire_field *field, const uint8_t *bytes, 
 	}
 }
 
+/* The last byte of a value; NULL or beyond the end: it is cut short. */
+static const uint8_t *last_byte(const struct wire_field *field, const uint8_t *p,
+				const uint8_t *end)
+{
+	if (field->type == 4)
+		return memchr(p, '\0', end - p);
+	if (field->type == 5)
+		return end - p < 2 ? NULL : p + 1 + (p[0] | p[1] << 8);
+	return p + field->size - 1;
+}
+
+static void format_bytes(const uint8_t *bytes, size_t nr, char *text, size_t size)
+{
+	*text = '\0';
+	for (size_t i = 0; i < nr && 2 * i + 2 < size; i++)
+		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+}
+
 void sink_format(const struct sink_record *record, char *text, size_t size)
 {
 	const uint8_t *p = record->payload, *end = p + record->size;
@@ -362,15 +380,16 @@ void sink_format(const struct sink_record *record, char *text, size_t size)
 	}
 	for (unsigned i = 0; i < record->class->nr_fields; i++) {
 		const struct wire_field *field = &record->class->fields[i];
-		bool is_text = field->type == 4;
-		const uint8_t *stop = is_text ? memchr(p, '\0', end - p) : p + field->size - 1;
-		char value[300];
+		const uint8_t *stop = last_byte(field, p, end);
+		char value[600];
 
 		if (!stop || stop >= end) {
 			snprintf(text, size, "bad payload");
 			return;
 		}
-		if (is_text)
+		if (field->type == 5)
+			format_bytes(p + 2, (size_t)(stop - p) - 1, value, sizeof(value));
+		else if (field->type == 4)
 			snprintf(value, sizeof(value), "\"%s\"", (const char *)p);
 		else
 			format_number(field, p, value, sizeof(value));

@@ -78,6 +78,7 @@ static void others(struct frame *frame)
 	long double f80 = 4.5L;
 	const char *nothing = NULL;
 	const char *empty = "";
+	enum color color = GREEN;
 	void *pointer = (void *)0x1234;
 	char longest[256], longer[300];
 
@@ -92,6 +93,11 @@ static void others(struct frame *frame)
 	MARKER(types, longest, longest);
 	MARKER(types, longer, longer);
 	MARKER(types, pointers, pointer, MARKER_FIELD(null, (void *)0));
+	MARKER(types, bytes, MARKER_BYTES(frame->name, 4),
+	       MARKER_FIELD(none, MARKER_BYTES(NULL, 9)),
+	       MARKER_FIELD(most, WEFT_MARKER_BYTES(longer, 299)), frame->is_key);
+	MARKER(types, said, MARKER_BOOL(frame->pts), MARKER_ENUM(color),
+	       MARKER_FIELD(literal, MARKER_LIT("text")));
 	MARKER(types, bits, frame->wide, frame->negative, frame->is_key);
 	MARKER(types, small_bits, MARKER_FIELD(small, (unsigned)frame->small));
 }

@@ -21,6 +21,8 @@ types_want_all() {
 		types:longest longest="$types_longest"
 		types:longer longer="$types_longer"
 		types:pointers pointer=0x1234 null=0x0
+		types:bytes name=636f6d6d none= most=$(printf '62%.0s' {1..251})c3a46262 is_key=1
+		types:said pts=1 color=7 literal="text"
 		types:bits wide=549755813888 negative=-3 is_key=1
 		types:small_bits small=17
 		linux:unix errno=3 pts=98112 pts=8 sum=98113 arg4=3 last=9

@@ -59,6 +59,7 @@ int main(void)
 	MARKER_FRAME(kinds, video, 1);
 	MARKER_FRAME(kinds, video, 2);
 	MARKER(kinds, request, MARKER_FLOW_GLOBAL(x11, 5, 9));
+	MARKER(kinds, raw, MARKER_FIELD(head, MARKER_BYTES("\1\0\377", 3)));
 	return 0;
 }
 END
@@ -78,21 +79,25 @@ kinds:depth {value:0}
 kinds:depth {value:-1}
 kinds:video {frame:1}
 kinds:video {frame:2}
-kinds:request {x11:5,x11_2:9}"
+kinds:request {x11:5,x11_2:9}
+kinds:raw {head:0100ff}"
 is "and the metadata has their kinds and roles" \
 	"$(grep -ho 'weft:[a-z_?=0-9&:]*' "$tap_dir/trace/user/metadata" | sort -u)" \
 	"weft:async_begin?id=0
 weft:async_end?id=0
 weft:counter
 weft:frame
+weft:instant
 weft:instant?flow_global=0&flow_global=1&name=1:x11"
 is "the reports know them" \
 	"$("$WEFT" report "$tap_dir/trace" markers --json | jq -c '[.marker // .counter, .kind, .count, .last]' | tr '\n' ' ')" \
-	'["kinds:load","async",1,null] ["kinds:video","frame",2,null] ["kinds:request","instant",1,null] ["kinds:depth",null,5,-1] '
+	'["kinds:load","async",1,null] ["kinds:video","frame",2,null] ["kinds:request","instant",1,null] ["kinds:raw","instant",1,null] ["kinds:depth",null,5,-1] '
 if command -v babeltrace2 >/dev/null; then
-	is "babeltrace2 reads the same number of events" "$(babeltrace2 "$tap_dir/trace" | wc -l)" 10
+	is "babeltrace2 reads the same number of events" "$(babeltrace2 "$tap_dir/trace" | wc -l)" 11
+	ok "and bytes" sh -c 'babeltrace2 "$1" | grep -q "kinds:raw.*\[0\] = 0x1, \[1\] = 0x0, \[2\] = 0xFF"' - "$tap_dir/trace"
 else
 	skip "babeltrace2 reads the same number of events" "no babeltrace2"
+	skip "and bytes" "no babeltrace2"
 fi
 
 # ---- messages

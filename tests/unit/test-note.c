@@ -72,6 +72,9 @@ static void test_names(void)
 	names("','", "arg0");
 	names("MARKER_FIELD(late_us, f(a, \"),\") - 1)", "late_us");
 	names("WEFT_MARKER_FIELD( errno , errno)", "errno");
+	names("MARKER_BYTES(p->head, 4)", "head");
+	names("WEFT_MARKER_BOOL(is_on)", "is_on");
+	names("MARKER_ENUM(f(1))", "arg0");
 	names("MARKER_FLOW(packet, seq)", "packet");
 	ok(class.fields[0].wire.role == 1, "MARKER_FLOW has the role flow");
 	names("MARKER_DUE(t + 5)", "due_ns");

@@ -16,7 +16,8 @@
  *		weft_marker_record_v1(place, payload, payload_size);
  *
  * A payload has the fields' values in their order, without gaps: little-endian numbers of the size
- * that their codes say, and strings, UTF-8 of at most 255 bytes with a NUL behind them.
+ * that their codes say; strings, UTF-8 of at most 255 bytes with a NUL behind them; and bytes,
+ * their number in two bytes before them.
  */
 #ifndef MARKER_DYNAMIC_H
 #define MARKER_DYNAMIC_H

@@ -134,11 +134,13 @@ struct weft_marker_note {
 #define WEFT_MARKER_THREAD_KIND 9
 #define WEFT_MARKER_ENABLED_KIND 255
 
-/* A field's code: type (1 unsigned, 2 signed, 3 float, 4 string) << 4, size in bytes, 128: hex. */
+/* A field's code: type (1 unsigned, 2 signed, 3 float, 4 string, 5 bytes) << 4, size in bytes, 128:
+ * hex. */
 #define WEFT_MARKER_UINT 0x10
 #define WEFT_MARKER_INT 0x20
 #define WEFT_MARKER_FLOAT 0x30
 #define WEFT_MARKER_STRING 0x40
+#define WEFT_MARKER_BYTES_CODE 0x50
 #define WEFT_MARKER_HEX 0x80
 
 /* Levels, as syslog's. */
@@ -151,6 +153,13 @@ struct weft_marker_note {
 #define WEFT_MARKER_LEVEL_INFO 6
 #define WEFT_MARKER_LEVEL_DEBUG 7
 #define WEFT_MARKER_PAGE_SIZE 4096
+
+/* WEFT_MARKER_BYTES()'s. */
+struct weft_marker_bytes {
+	const void *data;
+	uint32_t size;
+};
+#define WEFT_MARKER_MAX_BYTES 255u
 
 #ifndef WEFT_MARKER_ABI_ONLY
 
@@ -276,6 +285,24 @@ struct weft_marker_note {
 #define WEFT_MARKER_DUE(ns) ((uint64_t)(ns))
 #endif
 
+/* WEFT_MARKER_BYTES(data, size) - memory as it is, up to 255 bytes of it; NULL is empty. */
+#ifdef __cplusplus
+#define WEFT_MARKER_BYTES(data, size) ::weft_marker::bytes((data), (size))
+#else
+#define WEFT_MARKER_BYTES(data, size) \
+	((const struct weft_marker_bytes *)&(struct weft_marker_bytes){(data), (uint32_t)(size)})
+#endif
+
+/* WEFT_MARKER_BOOL(value) - 1 or 0, whatever its type. WEFT_MARKER_ENUM(value) - an enumeration's
+ * number. WEFT_MARKER_LIT(text) - a string literal. */
+#ifdef __cplusplus
+#define WEFT_MARKER_BOOL(...) static_cast<bool>(__VA_ARGS__)
+#else
+#define WEFT_MARKER_BOOL(...) ((_Bool)(__VA_ARGS__))
+#endif
+#define WEFT_MARKER_ENUM(...) (__VA_ARGS__)
+#define WEFT_MARKER_LIT(text) ("" text)
+
 /* WEFT_MARKER_FLOW(flow, key) - events of this process with the same key belong together. */
 #define WEFT_MARKER_FLOW(flow, ...) (__VA_ARGS__)
 
@@ -314,6 +341,10 @@ struct weft_marker_note {
 #define MARKER_ENABLED(provider, name) WEFT_ENABLED_(__COUNTER__, #provider, #name)
 #define MARKER_FIELD(name, ...) (__VA_ARGS__)
 #define MARKER_DUE(ns) WEFT_MARKER_DUE(ns)
+#define MARKER_BYTES(data, size) WEFT_MARKER_BYTES(data, size)
+#define MARKER_BOOL(...) WEFT_MARKER_BOOL(__VA_ARGS__)
+#define MARKER_ENUM(...) (__VA_ARGS__)
+#define MARKER_LIT(text) ("" text)
 #define MARKER_FLOW(flow, ...) (__VA_ARGS__)
 #define MARKER_FLOW_GLOBAL(flow, base, sequence) WEFT_MARKER_FLOW_GLOBAL(flow, base, sequence)
 #endif
@@ -503,6 +534,21 @@ template <typename T> uint64_t due(const T &at)
 	return due_of(at, typename is_time<T>::type());
 }
 
+/* MARKER_BYTES()'s. */
+struct bytes {
+	const weft_marker_bytes *begin; /* first: as in C this is what is recorded */
+	weft_marker_bytes kept;
+
+	template <typename N>
+	bytes(const void *data, N size) : begin(&kept), kept{data, static_cast<uint32_t>(size)}
+	{
+	}
+	bytes(const bytes &other) : begin(&kept), kept(other.kept)
+	{
+	}
+	bytes &operator=(const bytes &) = delete;
+};
+
 /* The type in which a field of type T is kept, and its code. */
 struct unknown {
 	template <typename T> explicit unknown(const T &)
@@ -549,6 +595,10 @@ template <> struct value<char *> {
 template <> struct value<const char *> : value<char *> {
 };
 template <> struct value<std::nullptr_t> : value<const void *> {
+};
+template <> struct value<bytes> {
+	typedef bytes type;
+	enum { code = WEFT_MARKER_BYTES_CODE };
 };
 template <typename T>
 struct value<T, typename std::enable_if<is_text<T>::value && !is_told<T>::value>::type> {
@@ -693,8 +743,15 @@ WEFT_INLINE_ void weft_marker_commit_(struct weft_marker_lane *lane, uint32_t si
 /* Bytes of one field; @code is a constant, so that one arm remains. */
 WEFT_INLINE_ uint32_t weft_marker_measure_(int code, const void *value)
 {
+	const struct weft_marker_bytes *bytes;
 	const char *text;
 
+	if ((code & 0x70) == WEFT_MARKER_BYTES_CODE) {
+		__builtin_memcpy(&bytes, value, sizeof(bytes));
+		if (!bytes || !bytes->data)
+			return 0;
+		return bytes->size > WEFT_MARKER_MAX_BYTES ? WEFT_MARKER_MAX_BYTES : bytes->size;
+	}
 	if ((code & 0x70) != WEFT_MARKER_STRING)
 		return 0;
 	__builtin_memcpy(&text, value, sizeof(text));
@@ -703,8 +760,17 @@ WEFT_INLINE_ uint32_t weft_marker_measure_(int code, const void *value)
 
 WEFT_INLINE_ char *weft_marker_put_(char *payload, int code, const void *value, uint32_t length)
 {
+	const struct weft_marker_bytes *bytes;
 	const char *text;
 
+	if ((code & 0x70) == WEFT_MARKER_BYTES_CODE) {
+		__builtin_memcpy(&bytes, value, sizeof(bytes));
+		payload[0] = (char)length;
+		payload[1] = 0;
+		if (length)
+			__builtin_memcpy(payload + 2, bytes->data, length);
+		return payload + 2 + length;
+	}
 	if ((code & 0x70) != WEFT_MARKER_STRING) {
 		/* Little-endian: the value's first bytes are its low ones. */
 		__builtin_memcpy(payload, value, code & 15);
@@ -767,7 +833,7 @@ inline weft_marker_scope::~weft_marker_scope()
 		int: WEFT_MARKER_INT | 4,                                             \
 		unsigned: WEFT_MARKER_UINT | 4,                                       \
 		default: WEFT_CODE_WIDE_(x))
-#define WEFT_CODE_(x)                                                                   \
+#define WEFT_CODE_(x) \
 	_Generic((x),                                                                   \
 		_Bool: WEFT_MARKER_UINT | 1,                                            \
 		char: (((char)-1 < 0) ? WEFT_MARKER_INT : WEFT_MARKER_UINT) | 1,        \
@@ -786,6 +852,7 @@ inline weft_marker_scope::~weft_marker_scope()
 		long double: WEFT_MARKER_FLOAT | 8,                                     \
 		char *: WEFT_MARKER_STRING,                                             \
 		const char *: WEFT_MARKER_STRING,                                       \
+		const struct weft_marker_bytes *: WEFT_MARKER_BYTES_CODE,                       \
 		default: WEFT_CODE_PROMOTED_(x))
 #define WEFT_TEMP_(i, x)                                                                   \
 	__typeof__(_Generic((x), _Bool: (_Bool)0, long double: 0.0, default: WEFT_PLAIN_(x))) \
@@ -850,9 +917,10 @@ inline weft_marker_scope::~weft_marker_scope()
 
 #define WEFT_LENGTH_(i, x) \
 	const uint32_t weft_l##i##_ = weft_marker_measure_(WEFT_CODE_(x), &weft_v##i##_);
-#define WEFT_SIZE_(i, x)                                                                   \
-	+((WEFT_CODE_(x) & 0x70) == WEFT_MARKER_STRING ? weft_l##i##_ + 1 \
-						       : (uint32_t)(WEFT_CODE_(x) & 15))
+#define WEFT_SIZE_(i, x)                                                        \
+	+((WEFT_CODE_(x) & 0x70) == WEFT_MARKER_STRING	     ? weft_l##i##_ + 1 \
+	  : (WEFT_CODE_(x) & 0x70) == WEFT_MARKER_BYTES_CODE ? weft_l##i##_ + 2 \
+							     : (uint32_t)(WEFT_CODE_(x) & 15))
 #define WEFT_PUT_(i, x)                                                                     \
 	weft_payload_ = weft_marker_put_(weft_payload_, WEFT_CODE_(x), &weft_v##i##_, \
 					 weft_l##i##_);
