@@ -27,7 +27,7 @@ export WEFT_RUNDIR=$tap_dir/run
 mkdir -m 700 "$WEFT_RUNDIR"
 is "weft has its recording commands and no others" \
 	"$("$WEFT" --help | awk '/^  [a-z]/ && !/Records/ { print $1 }' | grep -vE '^(bridge|setup)$' | tr '\n' ' ')" \
-	"record status stop list doctor "
+	"record status snapshot stop list doctor mark "
 "$WEFT" record --kernel=none -o "$tap_dir/trace" -- \
 	"$(dirname "$CONSUMERD")/tests/system/record-numbers" -n 1000 >"$tap_dir/out" 2>&1
 is "it records markers" "$?" 0
